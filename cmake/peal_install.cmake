@@ -1,0 +1,1 @@
+# Filled by cmake --install; see docs/getting_started.md.

@@ -1,0 +1,16 @@
+# libpeal, static and shared, from the folders' objects. Tools and tests link the static one.
+get_property(folders GLOBAL PROPERTY PEAL_FOLDERS)
+get_property(link GLOBAL PROPERTY PEAL_LINK)
+list(REMOVE_DUPLICATES link)
+set(objects "")
+foreach(folder IN LISTS folders)
+  list(APPEND objects $<TARGET_OBJECTS:${folder}>)
+endforeach()
+
+add_library(peal STATIC ${objects})
+add_library(peal_shared SHARED ${objects})
+set_target_properties(peal_shared PROPERTIES OUTPUT_NAME peal VERSION ${PROJECT_VERSION} SOVERSION 0)
+foreach(library peal peal_shared)
+  target_link_libraries(${library} PRIVATE ${link} Threads::Threads)
+endforeach()
+target_link_libraries(peal_shared PRIVATE peal_flags)
