@@ -1,0 +1,103 @@
+#include "collectives/plan_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace peal {
+namespace {
+
+void note_peer(std::vector<int>& peers, int peer) {
+  if (std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(Collective collective, const PlanRequest& request, int chunks) {
+  plan_.collective = collective;
+  plan_.rank = request.rank;
+  plan_.ranks = request.ranks;
+  plan_.root = request.root;
+  plan_.in_place = request.in_place;
+  plan_.chunks = chunks;
+}
+
+// In place, the smaller side lies inside the larger: the input of an all-gather is its block of the output, the output
+// of a reduce-scatter is its block of the input; elsewhere the two are one buffer.
+Chunks PlanBuilder::resolve(Chunks chunks, int rank) const {
+  if (!plan_.in_place) return chunks;
+  switch (plan_.collective) {
+    case Collective::kAllGather:
+    case Collective::kGather:
+      if (chunks.space == Space::kInput) return {Space::kOutput, rank, chunks.count, rank};
+      break;
+    case Collective::kReduceScatter:
+    case Collective::kScatter:
+      if (chunks.space == Space::kOutput) return {Space::kInput, rank, chunks.count, rank};
+      break;
+    default:
+      if (chunks.space == Space::kInput) chunks.space = Space::kOutput;
+  }
+  return chunks;
+}
+
+void PlanBuilder::copy(Chunks dst, Chunks src) {
+  if (resolve(dst, plan_.rank) == resolve(src, plan_.rank)) return;
+  add({StepKind::kCopy, -1, dst, src});
+}
+
+void PlanBuilder::publish(Chunks src, int stage) {
+  Step step{StepKind::kPublish, -1, {}, src};
+  step.stage = static_cast<int16_t>(stage);
+  add(step);
+}
+
+void PlanBuilder::read(Chunks dst, int peer, Chunks src, int stage) {
+  Step step{StepKind::kRead, peer, dst, src};
+  step.stage = static_cast<int16_t>(stage);
+  add(step);
+}
+
+void PlanBuilder::read_reduce(Chunks dst, Chunks own, Chunks src, int stage) {
+  Step step{StepKind::kReadReduce, -1, dst, src, own};
+  step.stage = static_cast<int16_t>(stage);
+  add(step);
+}
+
+// A step waits for the newest earlier step that touches the same chunks, unless both only read them.
+int PlanBuilder::newest_hazard(const Step& step) const {
+  const bool writes = step.kind != StepKind::kSend && step.kind != StepKind::kPublish;
+  const bool reads_src = step.kind == StepKind::kSend || step.kind == StepKind::kCopy ||
+                         step.kind == StepKind::kReduce || step.kind == StepKind::kPublish;
+  const bool reads_own = step.kind == StepKind::kReadReduce;
+  for (int i = static_cast<int>(plan_.steps.size()) - 1; i >= 0; i--) {
+    const Step& earlier = plan_.steps[static_cast<size_t>(i)];
+    if (writes && (earlier.reads(step.dst) || earlier.writes(step.dst))) return i;
+    if (reads_src && earlier.writes(step.src)) return i;
+    if (reads_own && earlier.writes(step.own)) return i;
+  }
+  return -1;
+}
+
+void PlanBuilder::add(Step step) {
+  step.dst = resolve(step.dst, plan_.rank);
+  step.src = resolve(step.src, step.kind == StepKind::kRead ? step.peer : plan_.rank);
+  step.own = resolve(step.own, plan_.rank);
+  for (const Chunks& chunks : {step.dst, step.src}) {
+    int& slots = chunks.space == Space::kScratch ? plan_.scratch_slots : plan_.shared_slots;
+    if (chunks.space >= Space::kScratch) slots = std::max(slots, chunks.first + chunks.count);
+  }
+  if (step.kind == StepKind::kPublish && step.src.space != Space::kShared) plan_.exposes_user_memory = true;
+  if (step.kind >= StepKind::kPublish) plan_.stages = std::max(plan_.stages, step.stage + 1);
+  if (step.kind == StepKind::kSend) note_peer(plan_.send_peers, step.peer);
+  if (step.kind == StepKind::kRecv || step.kind == StepKind::kRecvReduce) note_peer(plan_.recv_peers, step.peer);
+
+  const int before = plan_.steps.empty() ? -1 : plan_.steps.back().after;
+  step.after = newest_hazard(step);
+  step.own_wait = step.after > before;
+  step.after = std::max(step.after, before);  // issue is in order, so waits only grow
+  plan_.steps.push_back(step);
+}
+
+Plan PlanBuilder::finish() && { return std::move(plan_); }
+
+}  // namespace peal
