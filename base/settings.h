@@ -46,6 +46,13 @@ struct SettingRow {
 };
 PEAL_API std::vector<SettingRow> setting_rows(const Environment& environment);
 
+// "1048576", "1M", "1.5MiB": bytes with a binary suffix. Throws Error(kInvalidArgument) whose text says what is
+// expected.
+PEAL_API uint64_t parse_bytes(std::string_view text);
+
+// "PEAL_TIMOUT is no setting of Peal; did you mean PEAL_TIMEOUT?"
+PEAL_API std::string unknown_setting(std::string_view name);
+
 // The candidate with the least edit distance to `word`, or "" when all are further than a third of its length (at least
 // 2): "did you mean" for variables, flags, config keys and algorithm names.
 PEAL_API std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

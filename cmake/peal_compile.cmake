@@ -7,6 +7,10 @@ endif()
 
 add_library(peal_flags INTERFACE)
 target_compile_options(peal_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 warns of overlap in std::string's own operator+ (GCC bug 105651).
+  target_compile_options(peal_flags INTERFACE -Wno-restrict)
+endif()
 if(PEAL_WERROR)
   target_compile_options(peal_flags INTERFACE -Werror)
 endif()

@@ -39,10 +39,12 @@ struct CommunicatorOptions {
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   double factor = 1;  // kPremulSum: this rank's own factor
-  Reduction(ReduceOp op = ReduceOp::kSum, double factor = 1) : op(op), factor(factor) {}
+  Reduction() = default;
+  Reduction(ReduceOp reduce_op, double own_factor = 1) : op(reduce_op), factor(own_factor) {}  // NOLINT: implicit
 };
 
 class CommunicatorState;
+struct Call;
 
 // An operation under way. Waiting for it also drives all others of its communicator. Movable; destroying one that is
 // not done waits for it.
@@ -181,6 +183,9 @@ class PEAL_API Communicator {
 
  private:
   explicit Communicator(std::unique_ptr<CommunicatorState> state);
+  std::vector<std::string> gather_texts(const std::string& mine);
+  void run(const Call& call);
+  Work start(const Call& call);
   std::unique_ptr<CommunicatorState> state_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace peal {
 namespace {
 
@@ -87,6 +89,12 @@ void PlanBuilder::add(Step step) {
     if (chunks.space >= Space::kScratch) slots = std::max(slots, chunks.first + chunks.count);
   }
   if (step.kind == StepKind::kPublish && step.src.space != Space::kShared) plan_.exposes_user_memory = true;
+  const bool message =
+      step.kind == StepKind::kSend || step.kind == StepKind::kRecv || step.kind == StepKind::kRecvReduce;
+  const Chunks& carried = step.kind == StepKind::kSend ? step.src : step.dst;
+  if (message && carried.count > 1 && carried.space >= Space::kScratch) {
+    throw Error(ErrorCode::kInternal, "a message of several chunks must come from or go to the caller's buffers");
+  }
   if (step.kind >= StepKind::kPublish) plan_.stages = std::max(plan_.stages, step.stage + 1);
   if (step.kind == StepKind::kSend) note_peer(plan_.send_peers, step.peer);
   if (step.kind == StepKind::kRecv || step.kind == StepKind::kRecvReduce) note_peer(plan_.recv_peers, step.peer);

@@ -1,0 +1,7 @@
+#include "base/reduce_kernels.h"
+
+namespace peal {
+
+const ReduceTable& reduce_table_avx512() { return kTable; }
+
+}  // namespace peal

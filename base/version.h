@@ -1,0 +1,13 @@
+// Which build this is. Ranks of different builds refuse each other, naming both.
+#pragma once
+
+#include <string_view>
+
+#include "base/api.h"
+
+namespace peal {
+
+PEAL_API std::string_view version() noexcept;   // "0.1.0"
+PEAL_API std::string_view build_id() noexcept;  // "0.1.0+67b93e8 GNU-12.2.0 Release"
+
+}  // namespace peal

@@ -1,0 +1,53 @@
+// Runs a communicator's collectives, one after the other in the order of the calls, each on as many lanes as it was
+// given.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collectives/endpoint.h"
+#include "collectives/lane.h"
+#include "collectives/operation.h"
+#include "collectives/work_table.h"
+
+namespace peal {
+
+class Executor {
+ public:
+  // Lane i uses connections on channel first_channel + i. `window` may be null.
+  Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel);
+
+  // An operation to fill in (reused ones keep their memory), then to be handed to submit().
+  Operation& prepare();
+  void submit();
+
+  // Moves what can move; true when anything did.
+  bool advance() noexcept;
+  void look() noexcept;  // Lane::look() on every lane
+  bool idle() const noexcept { return first_ == queue_.size(); }
+
+  const Error* failure() const noexcept { return failure_ ? &*failure_ : nullptr; }
+  // What is being waited for, in words: "step 3 (recv ...) of segment 0, all_reduce number 7, ...".
+  std::string waiting_for() const;
+
+ private:
+  bool start(Operation& operation) noexcept;
+  void finish(Operation& operation) noexcept;
+  void fail(const Error& error) noexcept {
+    if (!failure_) failure_.emplace(error);
+  }
+
+  Endpoint& endpoint_;
+  GroupWindow window_;
+  WorkTable& works_;
+  int first_channel_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  // Waiting and running operations are queue_[first_ ..]; done ones go to spare_.
+  std::vector<std::unique_ptr<Operation>> queue_, spare_;
+  size_t first_ = 0;
+  bool running_ = false;
+  std::optional<Error> failure_;
+};
+
+}  // namespace peal

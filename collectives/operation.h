@@ -1,0 +1,47 @@
+// One collective call under way: a plan, and the memory and arithmetic that this call gives it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/data_type.h"
+#include "base/reduce.h"
+#include "collectives/block_map.h"
+#include "collectives/fingerprint.h"
+#include "collectives/plan.h"
+
+namespace peal {
+
+// Symmetric memory as an operation sees it: where each rank's mapping starts here.
+struct SymmetricView {
+  std::span<std::byte* const> bases;  // by rank; empty: the operation uses none
+};
+
+struct Operation {
+  const Plan* plan = nullptr;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  BlockMap input_map, output_map;
+  DataType type = DataType::kUint8;
+  ReduceOp op = ReduceOp::kSum;
+  double factor = 1;  // kPremulSum
+  int channels = 1;
+  size_t segment_bytes = 0;  // of all chunks together; 0: everything in one segment
+  SymmetricView symmetric;
+  Fingerprint fingerprint;
+  uint32_t slot = 0;  // whom to tell (Communicator's table of Works)
+
+  // The map that gives scratch and shared slots their lengths: that of the side with plan->chunks chunks.
+  const BlockMap& block_map() const noexcept { return input_chunks(*plan) == plan->chunks ? input_map : output_map; }
+  size_t element() const noexcept { return size_of(type); }
+
+  // kPremulSum multiplies what is read from the input. In place the own contribution may never be read again, so it is
+  // multiplied where it lies before the plan starts, and not on reading.
+  bool multiplies_on_reading(const Chunks& chunks) const noexcept {
+    if (op != ReduceOp::kPremulSum || chunks.space != Space::kInput) return false;
+    return !(plan->in_place && chunks.first == plan->rank);
+  }
+};
+
+}  // namespace peal

@@ -1,0 +1,132 @@
+#include "collectives/select.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+
+namespace peal {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+bool holds(const std::map<Collective, std::vector<const Algorithm*>>& lists, const Algorithm& algorithm) {
+  const auto found = lists.find(algorithm.collective);
+  return found != lists.end() &&
+         std::find(found->second.begin(), found->second.end(), &algorithm) != found->second.end();
+}
+
+// More ranks than this are not simulated rank by rank when choosing at run time: the first call of each size class pays
+// for it (64 ranks: 1 to 20 ms).
+constexpr int kSimulatedRanks = 64;
+
+// Bytes of one segment, all chunks together: 64 KiB starts pipelines early, 1 MiB fits an L2 cache.
+constexpr std::array<size_t, 3> kSegments = {64 << 10, 256 << 10, 1 << 20};
+constexpr std::array<int, 3> kChannels = {1, 2, 4};
+
+}  // namespace
+
+AlgorithmFilter::AlgorithmFilter(std::string_view text) {
+  for (const std::string_view part : split(text, ';')) {
+    const size_t colon = part.find(':');
+    if (colon == std::string_view::npos) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("PEAL_ALGO: '{}' is not COLLECTIVE:ALGORITHM[,ALGORITHM] or COLLECTIVE:^ALGORITHM", part));
+    }
+    const Collective collective = parse_collective(part.substr(0, colon));
+    std::string_view list = part.substr(colon + 1);
+    const bool excludes = !list.empty() && list.front() == '^';
+    if (excludes) list.remove_prefix(1);
+    auto& names = excludes ? excluded_[collective] : only_[collective];
+    for (const std::string_view name : split(list, ',')) names.push_back(&find_algorithm(collective, name));
+  }
+}
+
+bool AlgorithmFilter::allows(const Algorithm& algorithm) const noexcept {
+  if (holds(excluded_, algorithm)) return false;
+  return only_.find(algorithm.collective) == only_.end() || holds(only_, algorithm);
+}
+
+Selector::Selector(JobShape job, std::string_view algorithms, int channels, size_t segment_bytes)
+    : job_(std::move(job)), filter_(algorithms), channels_(channels), segment_bytes_(segment_bytes) {}
+
+bool Selector::possible(const Algorithm& algorithm, bool symmetric, bool same_counts_known) const noexcept {
+  switch (algorithm.needs) {
+    case Needs::kConnections:
+      return true;
+    case Needs::kWindow:
+      return job_.has_window && same_counts_known;
+    case Needs::kSymmetric:
+      return job_.has_window && same_counts_known && symmetric;
+  }
+  return false;
+}
+
+Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
+  const int ranks = std::min(job_.ranks, kSimulatedRanks);
+  std::vector<Plan> plans;
+  for (int rank = 0; rank < ranks; rank++) plans.push_back(build_plan(algorithm, {rank, ranks, 0, false}));
+  Choice best{&algorithm, 1, 0, -1};
+  const auto consider = [&](int channels, size_t segment) {
+    const double ns = simulate(plans, job_.costs, {static_cast<double>(bytes), channels, static_cast<double>(segment)});
+    if (best.expected_ns < 0 || ns < best.expected_ns) best = {&algorithm, channels, segment, ns};
+  };
+  if (plans[0].needs_window()) {
+    consider(1, segment_bytes_);
+    return best;
+  }
+  for (const int channels : kChannels) {
+    if (channels_ != 0 && channels != kChannels[0]) continue;
+    for (const size_t segment : kSegments) {
+      if (segment_bytes_ != 0 && segment != kSegments[0]) continue;
+      consider(channels_ != 0 ? channels_ : channels, segment_bytes_ != 0 ? segment_bytes_ : segment);
+      if (bytes <= segment) break;  // larger segments would be the same
+    }
+    if (bytes <= kSegments[0]) break;  // too small to be shared out
+  }
+  return best;
+}
+
+std::vector<Choice> Selector::rank(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) const {
+  std::vector<Choice> choices;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.collective != collective || !filter_.allows(algorithm)) continue;
+    if (possible(algorithm, symmetric, same_counts_known)) choices.push_back(best(algorithm, bytes));
+  }
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.expected_ns < b.expected_ns; });
+  return choices;
+}
+
+const Choice& Selector::choose(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) {
+  // Where ranks may know different counts, all decide as for one megabyte.
+  if (!same_counts_known) bytes = 1 << 20;
+  const auto size_class = static_cast<uint32_t>(std::bit_width(bytes));
+  const uint32_t key = (static_cast<uint32_t>(collective) << 16) | (size_class << 8) | (symmetric ? 2U : 0U) |
+                       (same_counts_known ? 1U : 0U);
+  const auto found = chosen_.find(key);
+  if (found != chosen_.end()) return found->second;
+  const size_t representative = bytes == 0 ? 1 : std::bit_floor(bytes) + std::bit_floor(bytes) / 2;
+  const std::vector<Choice> choices = rank(collective, representative, symmetric, same_counts_known);
+  if (choices.empty()) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("no algorithm for {} is left: PEAL_ALGO allows none that can run here ({})", name_of(collective),
+                    job_.has_window ? "this call's buffers are not in symmetric memory, or counts differ"
+                                    : "no transport in use maps all ranks' memory"));
+  }
+  return chosen_.emplace(key, choices.front()).first->second;
+}
+
+}  // namespace peal

@@ -1,0 +1,71 @@
+// Which algorithm, how many channels, which segments: what simulate() says is fastest among what is possible and
+// allowed. Every rank computes it from the same exchanged facts and gets the same answer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/api.h"
+#include "collectives/algorithms/catalog.h"
+#include "collectives/simulate.h"
+
+namespace peal {
+
+// What is known of a job, equal on all ranks.
+struct JobShape {
+  int ranks = 1;
+  MachineCosts costs;
+  bool has_window = false;  // all ranks map each other's memory
+};
+
+struct Choice {
+  const Algorithm* algorithm = nullptr;
+  int channels = 1;
+  size_t segment_bytes = 0;  // 0: one segment, or as the window's size says
+  double expected_ns = 0;
+};
+
+// Which algorithms PEAL_ALGO allows: "all_reduce:ring,halving_doubling;broadcast:^direct".
+class PEAL_API AlgorithmFilter {
+ public:
+  // Throws Error(kInvalidArgument) for an unknown collective or algorithm, listing the valid ones and the nearest.
+  explicit AlgorithmFilter(std::string_view text);
+  bool allows(const Algorithm& algorithm) const noexcept;
+
+ private:
+  std::map<Collective, std::vector<const Algorithm*>> only_, excluded_;
+};
+
+class PEAL_API Selector {
+ public:
+  // `channels` and `segment_bytes` force those when not 0.
+  Selector(JobShape job, std::string_view algorithms, int channels, size_t segment_bytes);
+
+  // The fastest for `bytes` (of the larger buffer) out of those that can run: with buffers in symmetric memory or not,
+  // and `same_counts_known`: every rank knows all counts (false for gather_v, scatter_v and all_to_all_v, whose choice
+  // must not depend on bytes). Throws Error(kUnsupported) when PEAL_ALGO leaves none. Remembers its answers by size
+  // class (powers of two).
+  const Choice& choose(Collective collective, size_t bytes, bool symmetric, bool same_counts_known = true);
+
+  // All candidates for a size, fastest first, each at its best channels and segments.
+  std::vector<Choice> rank(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) const;
+
+  const JobShape& job() const noexcept { return job_; }
+
+ private:
+  bool possible(const Algorithm& algorithm, bool symmetric, bool same_counts_known) const noexcept;
+  Choice best(const Algorithm& algorithm, size_t bytes) const;
+
+  JobShape job_;
+  AlgorithmFilter filter_;
+  int channels_;
+  size_t segment_bytes_;
+  std::map<uint32_t, Choice> chosen_;
+};
+
+}  // namespace peal
