@@ -144,6 +144,10 @@ Checker::Checker(std::span<const Plan> plans, const CheckOptions& options)
   slow_.resize(2 * plans.size());
   awake_.resize(2 * plans.size());
   for (int r = 0; r < n_; r++) {
+    if (plan(r).shared_slots != plan(0).shared_slots || plan(r).needs_window() != plan(0).needs_window()) {
+      fault(fmt::format("rank {} uses {} shared slots, rank 0 {}: segments would differ", r, plan(r).shared_slots,
+                        plan(0).shared_slots));
+    }
     Rank& rank = at(r);
     rank.runs.resize(static_cast<size_t>(options.segments));
     for (Run& run : rank.runs) run.done.assign(plan(r).steps.size(), 0);

@@ -55,11 +55,16 @@ size_t Lane::share(size_t count) const noexcept {
   return mine > before ? std::min(slice_, mine - before) : 0;
 }
 
+// Of any chunk: a longer chunk may have less for this lane than a shorter one, since shares are cut at cache lines.
 size_t Lane::largest_share() const noexcept {
   size_t largest = 0;
-  for (int c = 0; c < input_chunks(*plan_); c++) largest = std::max(largest, operation_->input_map.count(c));
-  for (int c = 0; c < output_chunks(*plan_); c++) largest = std::max(largest, operation_->output_map.count(c));
-  return elements_in_lane(largest);
+  for (int c = 0; c < input_chunks(*plan_); c++) {
+    largest = std::max(largest, elements_in_lane(operation_->input_map.count(c)));
+  }
+  for (int c = 0; c < output_chunks(*plan_); c++) {
+    largest = std::max(largest, elements_in_lane(operation_->output_map.count(c)));
+  }
+  return largest;
 }
 
 // A message's i-th piece: of one chunk, or all of its chunks at once where they lie back to back. (Messages of several

@@ -2,6 +2,8 @@
 // out which earlier steps each must wait for, and maps the spaces of an in-place call onto one buffer.
 #pragma once
 
+#include <algorithm>
+
 #include "collectives/plan.h"
 
 namespace peal {
@@ -25,6 +27,8 @@ class PlanBuilder {
   void recv_reduce(int peer, Chunks dst) { add({StepKind::kRecvReduce, peer, dst}); }
   void copy(Chunks dst, Chunks src);  // nothing when in place makes them the same
   void reduce(Chunks dst, Chunks src) { add({StepKind::kReduce, -1, dst, src}); }
+  // Shared slots that the group uses, where this rank's own steps don't name them all: ranks must agree.
+  void use_shared_slots(int slots) { plan_.shared_slots = std::max(plan_.shared_slots, slots); }
   void publish(Chunks src, int stage);
   void read(Chunks dst, int peer, Chunks src, int stage);
   void read_reduce(Chunks dst, Chunks own, Chunks src, int stage);

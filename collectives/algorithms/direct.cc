@@ -114,6 +114,7 @@ Plan direct_gather(const PlanRequest& request) {
 Plan direct_scatter(const PlanRequest& request) {
   const int n = request.ranks, rank = request.rank;
   PlanBuilder plan(Collective::kScatter, request, n);
+  plan.use_shared_slots(n);
   if (rank != request.root) {
     plan.read(out(0), request.root, shared(rank, rank), 0);
     return std::move(plan).finish();

@@ -275,7 +275,8 @@ TEST_P(Differential, EveryCollectiveAgreesWithTheReference) {
   for (int job = 0; job < jobs; job++) {
     const int ranks = 1 + static_cast<int>(random() % 8);
     const unsigned cases_seed = random();
-    Environment settings = {{"PEAL_TRANSPORT", GetParam()}, {"PEAL_ALGO", random_algorithms(random, windows)}};
+    Environment settings = {
+        {"PEAL_TRANSPORT", GetParam()}, {"PEAL_ALGO", random_algorithms(random, windows)}, {"PEAL_TIMEOUT", "20000"}};
     if (random() % 2) settings["PEAL_CHANNELS"] = std::to_string(1 + random() % 4);
     if (random() % 2) settings["PEAL_SEGMENT"] = std::to_string(1 + random() % 20000);
     if (random() % 4 == 0) settings["PEAL_PROGRESS_THREAD"] = "1";
