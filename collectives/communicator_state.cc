@@ -1,7 +1,6 @@
 #include "collectives/communicator_state.h"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <algorithm>

@@ -32,7 +32,7 @@ constexpr int kSimulatedRanks = 64;
 
 // Bytes of one segment, all chunks together: 64 KiB starts pipelines early, 1 MiB fits an L2 cache.
 constexpr std::array<size_t, 3> kSegments = {64 << 10, 256 << 10, 1 << 20};
-constexpr std::array<int, 3> kChannels = {1, 2, 4};
+constexpr std::array<int, 2> kMoreChannels = {2, 4};
 
 }  // namespace
 
@@ -86,14 +86,14 @@ Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
     consider(1, segment_bytes_);
     return best;
   }
-  for (const int channels : kChannels) {
-    if (channels_ != 0 && channels != kChannels[0]) continue;
-    for (const size_t segment : kSegments) {
-      if (segment_bytes_ != 0 && segment != kSegments[0]) continue;
-      consider(channels_ != 0 ? channels_ : channels, segment_bytes_ != 0 ? segment_bytes_ : segment);
-      if (bytes <= segment) break;  // larger segments would be the same
-    }
-    if (bytes <= kSegments[0]) break;  // too small to be shared out
+  // The best segment on one channel first, then whether more channels help with it.
+  for (const size_t segment : kSegments) {
+    consider(channels_ != 0 ? channels_ : 1, segment_bytes_ != 0 ? segment_bytes_ : segment);
+    if (segment_bytes_ != 0 || bytes <= segment) break;  // larger segments would be the same
+  }
+  for (const int channels : kMoreChannels) {
+    if (channels_ != 0 || bytes <= kSegments[0]) break;  // too small to be shared out
+    consider(channels, best.segment_bytes);
   }
   return best;
 }

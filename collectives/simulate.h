@@ -39,6 +39,6 @@ struct ExecutionShape {
 // the steady state of the last ones is continued. `plans`: one for each rank, in order.
 PEAL_API double simulate(std::span<const Plan> plans, const MachineCosts& costs, const ExecutionShape& shape);
 
-inline constexpr int kSimulatedSegments = 6;
+inline constexpr int kSimulatedSegments = 4;
 
 }  // namespace peal
