@@ -9,7 +9,7 @@
 
 #include "collectives/algorithms/catalog.h"
 #include "tests/collectives/job.h"
-#include "tests/collectives/values.h"
+#include "tests/values.h"
 #include "transports/registry.h"
 
 namespace peal {
