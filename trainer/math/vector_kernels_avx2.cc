@@ -1,0 +1,2 @@
+#define PEAL_ISA avx2
+#include "trainer/math/vector_kernels.inc"

@@ -1,0 +1,2 @@
+#define PEAL_ISA portable
+#include "trainer/math/vector_kernels.inc"
