@@ -1,4 +1,4 @@
-// Which build this is. Ranks of different builds refuse each other, naming both.
+// Which build this is, for people. (What ranks compare is transports/build_id.h.)
 #pragma once
 
 #include <string_view>
@@ -8,6 +8,6 @@
 namespace peal {
 
 PEAL_API std::string_view version() noexcept;   // "0.1.0"
-PEAL_API std::string_view build_id() noexcept;  // "0.1.0+67b93e8 GNU-12.2.0 Release"
+PEAL_API std::string_view describe_build() noexcept;  // "0.1.0+67b93e8 GNU-12.2.0 Release"
 
 }  // namespace peal

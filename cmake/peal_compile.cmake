@@ -39,6 +39,9 @@ function(peal_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# All tests labelled `sanitize`, for the sanitizer presets: the others need not be built there.
+add_custom_target(sanitized_tests)
+
 # peal_test(plan_test SOURCES plan_test.cc LABELS sanitize LINK ...): a GoogleTest program, one ctest entry.
 # Label `sanitize` marks those that the sanitizer presets run.
 function(peal_test name)
@@ -51,4 +54,7 @@ function(peal_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  if("sanitize" IN_LIST arg_LABELS)
+    add_dependencies(sanitized_tests ${name})
+  endif()
 endfunction()

@@ -55,7 +55,7 @@ std::optional<CommandLine> parse_command_line(int argc, const char* const* argv,
   CommandLine line;
   std::string epochs;
   CLI::App app("Trains models on Peal's collectives.", "trainer");
-  app.set_version_flag("--version", fmt::format("trainer {}", build_id()));
+  app.set_version_flag("--version", fmt::format("trainer {}", describe_build()));
   app.require_subcommand(1);
   add_train(app, line, epochs);
   add_eval(app, line);

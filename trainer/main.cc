@@ -5,9 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "collectives/communicator.h"
+#include "tools/local_launch.h"
 #include "trainer/command_line.h"
 #include "trainer/config.h"
+#include "trainer/math/matmul.h"
+#include "trainer/restart.h"
 #include "trainer/train.h"
 
 namespace peal::trainer {
@@ -70,6 +74,24 @@ int run_rank(const CommandLine& line, const Config& config) {
   return communicator.rank() == 0 ? report_training(line, summary, communicator.size()) : 0;
 }
 
+// With --ranks N the program first starts itself N times; a copy knows that it is one by its PEAL_RANK.
+bool is_launcher(const CommandLine& line) {
+  if (line.ranks == 0) return false;
+  const Settings settings = Settings::from(process_environment());
+  if (settings.rank < 0) return true;
+  if (settings.size == line.ranks) return false;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("--ranks {}: this process is already rank {} of a job of {}",
+                                                       line.ranks, settings.rank, settings.size));
+}
+
+int launch(const CommandLine& line, const Config& config, int argc, char** argv) {
+  if (line.action == Action::kTrain) check_batch(config.batch, line.ranks);  // once, not on every rank
+  LocalLaunch job;
+  job.ranks = line.ranks;
+  job.command.assign(argv, argv + argc);
+  return run_local_ranks(job);
+}
+
 int run(int argc, char** argv) {
   int exit_code = 0;
   const auto line = parse_command_line(argc, argv, exit_code);
@@ -78,8 +100,9 @@ int run(int argc, char** argv) {
     print_keys();
     return 0;
   }
+  restart_with(matmul_environment(), argv);
   const Config config = load_config(line->config_file, line->overrides);
-  return run_rank(*line, config);
+  return is_launcher(*line) ? launch(*line, config, argc, argv) : run_rank(*line, config);
 }
 
 }  // namespace

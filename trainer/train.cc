@@ -139,7 +139,6 @@ void Run::introduce(int threads) {
   progress_.say(fmt::format("{} parameters in {} buckets, {} rank(s) x {} thread(s), batch {} = {} x {}, {}",
                             model_.parameter_count(), parallel_.buckets(), communicator_.size(), threads, config_.batch,
                             communicator_.size(), local_batch_, matmul_library()));
-  if (const std::string warning = matmul_warning(); !warning.empty()) progress_.say("warning: " + warning);
   if (done_ > 0) progress_.say(fmt::format("resumed after step {}", done_));
 }
 

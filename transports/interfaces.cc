@@ -97,16 +97,20 @@ std::vector<InterfaceAddress> choose_addresses(const std::vector<InterfaceAddres
                                                const std::string& family) {
   int wanted = parse_family(family);
   NameFilter filter(names);
-  std::vector<InterfaceAddress> chosen;
-  for (const auto& one : all) {
+  auto passes = [&](const InterfaceAddress& one) {
     bool is_of_family = wanted == AF_UNSPEC || (wanted == AF_INET) == (one.ip_size == 4);
-    if (is_of_family && (names.empty() || filter.passes(one.interface))) chosen.push_back(one);
+    return is_of_family && (names.empty() || filter.passes(one.interface));
+  };
+  std::vector<InterfaceAddress> chosen;
+  for (bool loopback : {false, true}) {
+    for (const auto& one : all) {
+      if (one.is_loopback == loopback && passes(one)) chosen.push_back(one);
+    }
   }
   auto is_first_choice = [](const InterfaceAddress& one) { return !one.is_loopback && !is_second_choice(one); };
   if (names.empty() && std::ranges::any_of(chosen, is_first_choice)) {
     std::erase_if(chosen, [](const InterfaceAddress& one) { return !one.is_loopback && is_second_choice(one); });
   }
-  std::ranges::stable_partition(chosen, [](const InterfaceAddress& one) { return !one.is_loopback; });
   if (chosen.empty()) throw_none_left(all, names, family);
   return chosen;
 }

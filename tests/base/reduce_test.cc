@@ -42,7 +42,7 @@ class Kernels : public ::testing::TestWithParam<Isa> {
   const TypeKernels& of(DataType type) const { return GetParam().table->types[static_cast<size_t>(type)]; }
 };
 INSTANTIATE_TEST_SUITE_P(Sets, Kernels, ::testing::ValuesIn(instruction_sets()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 // Arithmetic as the header promises it: 8-, 16- and 32-bit floats in float, the rest in the type itself (small values).
 double combine(DataType type, ReduceOp op, double a, double b) {

@@ -25,7 +25,7 @@ class Communicators : public ::testing::TestWithParam<const char*> {
   Environment settings() const { return {{"PEAL_TRANSPORT", GetParam()}, {"PEAL_TIMEOUT", "20000"}}; }
 };
 INSTANTIATE_TEST_SUITE_P(Transports, Communicators, ::testing::Values("inproc", "shm", "tcp"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_P(Communicators, SendsAndReceivesOfManySizesAreUnderWayAtOnce) {
   run_job(3, settings(), [](Communicator& c) {

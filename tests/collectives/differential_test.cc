@@ -261,7 +261,7 @@ bool available(const std::string& transport) {
 
 class Differential : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Transports, Differential, ::testing::Values("inproc", "shm", "tcp", "ucx"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 TEST_P(Differential, EveryCollectiveAgreesWithTheReference) {
   if (!available(GetParam())) GTEST_SKIP() << "this build has no transport " << GetParam();

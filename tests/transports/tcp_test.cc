@@ -109,8 +109,8 @@ std::string refusal(const Settings& settings, ErrorCode code) {
 class Sockets : public ::testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(Sockets, OneQueueFeedsAll) {
-  auto [left, right] = GetParam();
-  Pair pair(with([&](Settings& s) { s.nsocks = left; }), with([&](Settings& s) { s.nsocks = right; }));
+  Pair pair(with([](Settings& s) { s.nsocks = GetParam().first; }),
+            with([](Settings& s) { s.nsocks = GetParam().second; }));
   for (size_t bytes : {size_t{8}, size_t{100000}, kChunkBytes, kChunkBytes + 1, size_t{20} << 20, size_t{0}}) {
     expect_exchange(pair.left, pair.right, *pair.from_left, *pair.from_right, bytes);
   }

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "collectives/algorithms/catalog.h"
 #include "collectives/select.h"
+#include "topology/machine.h"
 #include "transports/registry.h"
 
 namespace {
@@ -48,7 +49,7 @@ std::vector<TransportLine> transport_lines() {
   return lines;
 }
 
-json summary() {
+json all_facts() {
   json transports = json::array();
   for (const TransportLine& line : transport_lines()) {
     transports.push_back(
@@ -58,14 +59,19 @@ json summary() {
   for (const Algorithm& algorithm : algorithms()) {
     names[std::string(name_of(algorithm.collective))].push_back(algorithm.name);
   }
-  return {{"build", build_id()},   {"host", host_name()},      {"usable_cores", usable_cores()},
-          {"simd", simd_in_use()}, {"transports", transports}, {"algorithms", names}};
+  return {{"machine", peal::summary(discover_machine())},
+          {"build", describe_build()},
+          {"host", host_name()},
+          {"usable_cores", usable_cores()},
+          {"simd", simd_in_use()},
+          {"transports", transports},
+          {"algorithms", names}};
 }
 
 void print_summary(const json& all) {
-  fmt::print("Peal {}\nhost {}: {} usable core(s), reductions by {}\n\ntransports, by preference:\n",
+  fmt::print("Peal {}\nhost {}: {} usable core(s), reductions by {}\n{}\n\ntransports, by preference:\n",
              all["build"].get<std::string>(), all["host"].get<std::string>(), all["usable_cores"].get<int>(),
-             all["simd"].get<std::string>());
+             all["simd"].get<std::string>(), all["machine"].get<std::string>());
   for (const json& one : all["transports"]) {
     const bool usable = one["usable"].get<bool>();
     fmt::print("  {:<8} {}{}\n", one["name"].get<std::string>(), one["summary"].get<std::string>(),
@@ -193,7 +199,7 @@ int show(const Asked& asked) {
   if (asked.env) return show_settings(asked);
   if (!asked.explain.empty()) return show_explanation(asked);
   if (!asked.plan.empty()) return show_plan(asked);
-  const json all = summary();
+  const json all = all_facts();
   if (asked.as_json) {
     fmt::print("{}\n", all.dump(2));
   } else {
@@ -217,7 +223,7 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", asked.ranks, "with --explain: ranks (4)")->check(CLI::Range(1, 4096));
   app.add_flag("--network", network, "with --explain: ranks on a network instead of in shared memory");
   app.add_flag("--json", asked.as_json, "JSON on standard output");
-  app.set_version_flag("--version", std::string(peal::build_id()));
+  app.set_version_flag("--version", std::string(peal::describe_build()));
   try {
     app.parse(argc, argv);
     asked.window = !network;

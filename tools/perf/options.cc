@@ -144,7 +144,7 @@ bool parse_options(int argc, char** argv, const std::string& program, Options* o
   add_sweep(app, options);
   add_running(app, options, &gpus);
   add_reporting(app, options);
-  app.set_version_flag("--version", std::string(build_id()));
+  app.set_version_flag("--version", std::string(describe_build()));
   try {
     app.parse(argc, argv);
     check_together(*options);

@@ -138,7 +138,7 @@ std::string Report::json() const {
     rows.push_back(one);
   }
   return nlohmann::json{{"program", std::string(case_.name()) + "_perf"},
-                        {"build", build_id()},
+                        {"build", describe_build()},
                         {"ranks", rows_.empty() ? 0 : rows_[0].shape.ranks},
                         {"rows", rows},
                         {"wrong", wrong_},

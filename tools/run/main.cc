@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   app.add_option("-n,--ranks", launch.ranks, "number of ranks")->required()->check(CLI::Range(1, kMostRanks));
   app.add_flag("--prefix", launch.prefix, "begin each line of output with the rank it comes from");
   app.add_flag("--json", json, "at the end print {\"ranks\": N, \"exit_code\": C} on standard output");
-  app.set_version_flag("--version", std::string(peal::build_id()));
+  app.set_version_flag("--version", std::string(peal::describe_build()));
   const int program = program_at(argc, argv);
   const bool separated = program > 1 && std::string_view(argv[program - 1]) == "--";
   try {

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace peal::trainer {
 
@@ -20,7 +22,8 @@ void set_matmul_threads(int threads) noexcept;
 // Library, version and, where it tells, the kernels it picked: "OpenBLAS 0.3.21 (SkylakeX)".
 std::string matmul_library();
 
-// A sentence when the library picked kernels far below what this processor can do, else "".
-std::string matmul_warning();
+// Environment variables, name and value, that the library reads once, while it is loaded, and that serve it better than
+// what it does by itself. A program sets those that its user has not, and starts itself again.
+std::vector<std::pair<std::string, std::string>> matmul_environment();
 
 }  // namespace peal::trainer

@@ -98,15 +98,15 @@ std::optional<TcpAddress> TcpAddress::decode(std::string_view bytes) {
 
 std::vector<SocketAddress> places_to_try(const TcpAddress& from, const TcpAddress& to) {
   bool is_same_host = from.host_id == to.host_id;
-  std::vector<InterfaceAddress> places;
-  for (const auto& place : to.interfaces) {
-    bool has_family = std::ranges::any_of(from.interfaces, [&](auto& own) { return own.ip_size == place.ip_size; });
-    if (has_family && (is_same_host || !place.is_loopback)) places.push_back(place);
+  std::vector<SocketAddress> places;
+  for (int wanted : {0, 1, 2}) {
+    for (const auto& place : to.interfaces) {
+      bool has_family = std::ranges::any_of(from.interfaces, [&](auto& own) { return own.ip_size == place.ip_size; });
+      bool is_usable = has_family && (is_same_host || !place.is_loopback);
+      if (is_usable && distance(from, place) == wanted) places.push_back(SocketAddress::ip(place.bytes(), to.port));
+    }
   }
-  std::ranges::stable_sort(places, {}, [&](const InterfaceAddress& place) { return distance(from, place); });
-  std::vector<SocketAddress> addresses;
-  for (const auto& place : places) addresses.push_back(SocketAddress::ip(place.bytes(), to.port));
-  return addresses;
+  return places;
 }
 
 bool may_reach(const TcpAddress& one, const TcpAddress& other) {

@@ -87,24 +87,10 @@ bool TcpConnection::pull(bool ask_first_socket) noexcept {
 // part and left.
 void TcpConnection::judge() noexcept {
   bool has_live = false, has_ended = false, send_is_broken = false, all_hung_up = true;
-  for (TcpStream& stream : streams_) {
+  for (const TcpStream& stream : streams_) {
     if (!stream.attached()) continue;
-    switch (stream.end()) {
-      case TcpStream::End::kNone:
-        has_live = true;
-        break;
-      case TcpStream::End::kClosed:
-        has_ended = true;
-        break;
-      case TcpStream::End::kError:
-        return fail_with(ErrorCode::kPeerFailed, fmt::format("lost: {}", std::strerror(stream.error_number())));
-      case TcpStream::End::kOtherSize:
-        return fail_with(ErrorCode::kMismatch,
-                         fmt::format("message {} has {} bytes there and {} here", stream.last_header().message,
-                                     stream.last_header().total, receives_.bytes_of(stream.last_header().message)));
-      case TcpStream::End::kBroken:
-        return fail_with(ErrorCode::kPeerFailed, "broke the protocol");
-    }
+    if (stream.end() > TcpStream::End::kClosed) return fail_by(stream);
+    (stream.end() == TcpStream::End::kNone ? has_live : has_ended) = true;
     send_is_broken |= stream.send_broken();
     all_hung_up &= stream.peer_hung_up();
   }
@@ -116,6 +102,18 @@ void TcpConnection::judge() noexcept {
   while (!receives_.empty() && pull(false)) {
   }
   if (cannot_send || !receives_.empty()) fail_with(ErrorCode::kPeerFailed, "closed the connection or died");
+}
+
+void TcpConnection::fail_by(const TcpStream& stream) noexcept {
+  if (stream.end() == TcpStream::End::kError) {
+    fail_with(ErrorCode::kPeerFailed, fmt::format("lost: {}", std::strerror(stream.error_number())));
+  } else if (stream.end() == TcpStream::End::kOtherSize) {
+    const ChunkHeader& header = stream.last_header();
+    fail_with(ErrorCode::kMismatch, fmt::format("message {} has {} bytes there and {} here", header.message,
+                                                header.total, receives_.bytes_of(header.message)));
+  } else {
+    fail_with(ErrorCode::kPeerFailed, "broke the protocol");
+  }
 }
 
 bool TcpConnection::may_move() const noexcept {

@@ -52,6 +52,7 @@ class TcpConnection final : public Connection {
   bool push() noexcept;
   bool pull(bool ask_first_socket) noexcept;
   void judge() noexcept;
+  void fail_by(const TcpStream& stream) noexcept;
   void fail_with(ErrorCode code, const std::string& why) noexcept;
 
   TcpTransport* transport_;
