@@ -4,12 +4,15 @@ include(CMakePackageConfigHelpers)
 install(TARGETS peal peal_shared
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Folders stay: <peal/collectives/communicator.h> includes "base/data_type.h", which include/peal resolves.
-foreach(folder base topology collectives)
-  install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/peal/${folder}
-          FILES_MATCHING PATTERN "*.h" PATTERN "reduce_kernels.h" EXCLUDE PATTERN "reduce_table.h" EXCLUDE)
+set(peal_public_headers
+    base/api.h base/data_type.h base/deadline.h base/error.h base/log.h base/reduce.h base/settings.def base/settings.h
+    base/version.h topology/machine.h transports/transport.h transports/registry.h transports/bootstrap/launch.h
+    collectives/communicator.h collectives/peal.h collectives/plan.h collectives/plan_builder.h collectives/check.h
+    collectives/simulate.h collectives/select.h collectives/algorithms/catalog.h)
+foreach(header IN LISTS peal_public_headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/peal/${folder})
 endforeach()
-install(DIRECTORY transports/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/peal/transports FILES_MATCHING
-        PATTERN "transport.h" PATTERN "registry.h" PATTERN "launch.h")
 install(FILES collectives/peal.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/peal)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

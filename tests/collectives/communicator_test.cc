@@ -216,15 +216,17 @@ TEST_P(Communicators, APeerThatLeavesIsAnErrorForWhoWaitsForIt) {
     if (c.rank() == 2) return;  // leaves
     const std::string what = error_of(ErrorCode::kPeerFailed,
                                       [&] { c.all_reduce(data.data(), data.data(), data.size(), DataType::kFloat32); });
-    EXPECT_THAT(what, HasSubstr("rank 2"));
+    // A rank that has nothing to do with rank 2 sees the one that did leave after it.
+    EXPECT_THAT(what, ::testing::AnyOf(HasSubstr("rank 2"), HasSubstr("rank 0 ")));
     EXPECT_THAT(what, HasSubstr("all_reduce number 1"));
   });
 }
 
 TEST_P(Communicators, AbortFromAnotherThreadEndsAWait) {
   run_job(2, settings(), [](Communicator& c) {
+    int mine = 0, go = 0;
+    c.sendrecv(&mine, 1, 1 - c.rank(), &go, 1, 1 - c.rank(), DataType::kInt32);  // so that the two are connected
     if (c.rank() == 1) {  // sees rank 0 go
-      int go = 0;
       error_of(ErrorCode::kPeerFailed, [&] { c.recv(&go, 1, DataType::kInt32, 0); });
       return;
     }
