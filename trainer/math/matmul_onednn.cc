@@ -1,11 +1,13 @@
 #include <fmt/format.h>
-#include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "trainer/math/matmul.h"
+
+// Debian's oneDNN runs on GNU OpenMP, whatever compiler this is; GCC's <omp.h> does not compile under clang 14.
+extern "C" void omp_set_num_threads(int threads) noexcept;
 
 namespace peal::trainer {
 

@@ -16,11 +16,12 @@ struct AdamwStep {
   float shrink;       // 1 - learning rate * weight decay
 };
 
+// Outputs overlap no inputs, unless said.
 struct VectorKernels {
   std::string_view name;
   // y = GELU(x), tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
   void (*gelu)(const float* x, float* y, size_t count) noexcept;
-  // dx = dy * GELU'(x); dx == dy is allowed.
+  // dx = dy * GELU'(x).
   void (*gelu_backward)(const float* x, const float* dy, float* dx, size_t count) noexcept;
   // value, m and v are updated in place.
   void (*adamw)(const AdamwStep& step, const float* gradient, float* value, float* m, float* v, size_t count) noexcept;
