@@ -2,6 +2,7 @@
 
 namespace peal {
 
+constexpr ReduceTable kTable = table("avx2");
 const ReduceTable& reduce_table_avx2() { return kTable; }
 
 }  // namespace peal

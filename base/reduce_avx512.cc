@@ -2,6 +2,7 @@
 
 namespace peal {
 
+constexpr ReduceTable kTable = table("avx512");
 const ReduceTable& reduce_table_avx512() { return kTable; }
 
 }  // namespace peal

@@ -5,11 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
 
-#include "base/float_formats.h"
+#include "base/reduce_lanes.h"
 #include "base/reduce_table.h"
 
 #if defined(__clang__)
@@ -21,264 +18,187 @@
 namespace peal {
 namespace {
 
-// Elements per block of formats that are converted: their float32 values stay in the L1 cache.
-constexpr size_t kBlock = 512;
-
-template <class T>
-struct Unaligned {
-  typedef T type __attribute__((aligned(1), may_alias));
-};
-
-// ---- Formats: what is stored, and what it is computed in. ----
-
-template <class T>
-struct Native {
-  using Stored = T;
-  using Value = T;
-};
-
-struct Half {
-  using Stored = uint16_t;
-  using Value = float;
-  static PEAL_INLINE void load(float* values, const void* from, size_t count) {
-    const auto* bits = static_cast<const typename Unaligned<uint16_t>::type*>(from);
-    size_t i = 0;
-#if defined(__F16C__)
-    for (; i + 8 <= count; i += 8) {
-      _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bits + i))));
-    }
-#endif
-    for (; i < count; i++) values[i] = Float16::to_float(bits[i]);
-  }
-  static PEAL_INLINE void store(void* to, const float* values, size_t count) {
-    auto* bits = static_cast<typename Unaligned<uint16_t>::type*>(to);
-    size_t i = 0;
-#if defined(__F16C__)
-    for (; i + 8 <= count; i += 8) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(bits + i),
-                       _mm256_cvtps_ph(_mm256_loadu_ps(values + i), _MM_FROUND_TO_NEAREST_INT));
-    }
-#endif
-    for (; i < count; i++) bits[i] = static_cast<uint16_t>(Float16::of_float(values[i]));
-  }
-};
-
-struct Bfloat16 {
-  using Stored = uint16_t;
-  using Value = float;
-  static PEAL_INLINE void load(float* values, const void* from, size_t count) {
-    const auto* bits = static_cast<const typename Unaligned<uint16_t>::type*>(from);
-    PEAL_VECTORIZE
-    for (size_t i = 0; i < count; i++) values[i] = float_of_bfloat16(bits[i]);
-  }
-  static PEAL_INLINE void store(void* to, const float* values, size_t count) {
-    auto* bits = static_cast<typename Unaligned<uint16_t>::type*>(to);
-    PEAL_VECTORIZE
-    for (size_t i = 0; i < count; i++) bits[i] = bfloat16_of_float(values[i]);
-  }
-};
-
-template <class Format>
-struct Quarter {
-  using Stored = uint8_t;
-  using Value = float;
-  static PEAL_INLINE void load(float* values, const void* from, size_t count) {
-    const auto* bits = static_cast<const uint8_t*>(from);
-    for (size_t i = 0; i < count; i++) values[i] = Format::to_float(bits[i]);
-  }
-  static PEAL_INLINE void store(void* to, const float* values, size_t count) {
-    auto* bits = static_cast<uint8_t*>(to);
-    for (size_t i = 0; i < count; i++) bits[i] = static_cast<uint8_t>(Format::of_float(values[i]));
-  }
-};
-
-// ---- Operations. Signed integers are added and multiplied as unsigned ones of at least 32 bits: they wrap. ----
-
-template <class T>
-struct Wrapping {
-  using type = T;
-};
-template <>
-struct Wrapping<int8_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wrapping<uint8_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wrapping<int16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wrapping<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wrapping<int32_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wrapping<int64_t> {
-  using type = uint64_t;
-};
+// ---- Operations on vectors. ----
 
 struct Sum {
-  template <class T>
-  static PEAL_INLINE T apply(T a, T b) {
-    using W = typename Wrapping<T>::type;
-    return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+  template <class V>
+  static PEAL_INLINE V apply(V a, V b) {
+    return a + b;
   }
 };
 struct Prod {
-  template <class T>
-  static PEAL_INLINE T apply(T a, T b) {
-    using W = typename Wrapping<T>::type;
-    return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+  template <class V>
+  static PEAL_INLINE V apply(V a, V b) {
+    return a * b;
   }
 };
-struct Min {  // of a NaN and anything: the NaN
-  template <class T>
-  static PEAL_INLINE T apply(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
+// Of a NaN and anything: the NaN.
+struct Min {
+  template <class V>
+  static PEAL_INLINE V apply(V a, V b) {
+    return a != a ? a : least(a, b);
   }
 };
 struct Max {
-  template <class T>
-  static PEAL_INLINE T apply(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
+  template <class V>
+  static PEAL_INLINE V apply(V a, V b) {
+    return a != a ? a : most(a, b);
   }
 };
 
 // ---- Folding ----
 
-// kSources known: the fold stays in registers, and memory is read and written once.
-template <class T, class Op, int kSources>
-PEAL_INLINE void fold_native(void* dst, const void* const* sources, size_t count) {
-  using U = typename Unaligned<T>::type;
-  auto* to = static_cast<U*>(dst);
-  const auto* a = static_cast<const U*>(sources[0]);
-  const auto* b = static_cast<const U*>(sources[1]);
-  const auto* c = static_cast<const U*>(sources[kSources > 2 ? 2 : 0]);
-  const auto* d = static_cast<const U*>(sources[kSources > 3 ? 3 : 0]);
-  PEAL_VECTORIZE
-  for (size_t i = 0; i < count; i++) {
-    T value = Op::template apply<T>(a[i], b[i]);
-    if constexpr (kSources > 2) value = Op::template apply<T>(value, c[i]);
-    if constexpr (kSources > 3) value = Op::template apply<T>(value, d[i]);
-    to[i] = value;
-  }
-}
-
-template <class Format>
-PEAL_INLINE void load(typename Format::Value* values, const void* from, size_t count) {
-  if constexpr (sizeof(typename Format::Stored) == sizeof(typename Format::Value)) {
-    __builtin_memcpy(values, from, count * sizeof(typename Format::Value));
-  } else {
-    Format::load(values, from, count);
-  }
-}
-
-template <class Format>
-PEAL_INLINE void store(void* to, const typename Format::Value* values, size_t count) {
-  if constexpr (sizeof(typename Format::Stored) == sizeof(typename Format::Value)) {
-    __builtin_memcpy(to, values, count * sizeof(typename Format::Value));
-  } else {
-    Format::store(to, values, count);
-  }
-}
-
-template <class Value, class Op>
-PEAL_INLINE void accumulate(Value* values, const Value* more, size_t count) {
-  PEAL_VECTORIZE
-  for (size_t i = 0; i < count; i++) values[i] = Op::template apply<Value>(values[i], more[i]);
-}
-
-// Any number of sources, block by block; each block of dst is written after all sources' blocks were read.
+// Four vectors at byte `at`: the sums stay in registers, and each byte of memory is read or written once. Everything is
+// read before anything is written, so dst may be any of the sources.
 template <class Format, class Op>
-PEAL_INLINE void fold_blocks(void* dst, const void* const* sources, size_t n, size_t count) {
-  using Value = typename Format::Value;
-  constexpr size_t kBytes = sizeof(typename Format::Stored);
-  alignas(64) Value sum[kBlock];
-  alignas(64) Value more[kBlock];
-  for (size_t at = 0; at < count; at += kBlock) {
-    const size_t length = count - at < kBlock ? count - at : kBlock;
-    load<Format>(sum, static_cast<const char*>(sources[0]) + at * kBytes, length);
-    for (size_t s = 1; s < n; s++) {
-      load<Format>(more, static_cast<const char*>(sources[s]) + at * kBytes, length);
-      accumulate<Value, Op>(sum, more, length);
-    }
-    store<Format>(static_cast<char*>(dst) + at * kBytes, sum, length);
+PEAL_INLINE void fold_four(char* dst, const char* const* sources, size_t n, size_t at) {
+  constexpr size_t k = Format::kBytes;
+  const char* from = sources[0] + at;
+  auto a = load_wide<Format>(from), b = load_wide<Format>(from + k);
+  auto c = load_wide<Format>(from + 2 * k), d = load_wide<Format>(from + 3 * k);
+  for (size_t s = 1; s < n; s++) {
+    from = sources[s] + at;
+    a = Op::apply(a, load_wide<Format>(from));
+    b = Op::apply(b, load_wide<Format>(from + k));
+    c = Op::apply(c, load_wide<Format>(from + 2 * k));
+    d = Op::apply(d, load_wide<Format>(from + 3 * k));
   }
+  store_narrow<Format>(dst + at, a);
+  store_narrow<Format>(dst + at + k, b);
+  store_narrow<Format>(dst + at + 2 * k, c);
+  store_narrow<Format>(dst + at + 3 * k, d);
+}
+
+template <class Format, class Op>
+PEAL_INLINE void fold_one(char* dst, const char* const* sources, size_t n, size_t at) {
+  auto sum = load_wide<Format>(sources[0] + at);
+  for (size_t s = 1; s < n; s++) sum = Op::apply(sum, load_wide<Format>(sources[s] + at));
+  store_narrow<Format>(dst + at, sum);
+}
+
+// Less than a vector. It runs the same instructions as the rest, so an element's result doesn't depend on its place.
+template <class Format, class Op>
+PEAL_INLINE void fold_rest(char* dst, const char* const* sources, size_t n, size_t at, size_t bytes) {
+  auto sum = load_some<Format>(sources[0] + at, bytes);
+  for (size_t s = 1; s < n; s++) sum = Op::apply(sum, load_some<Format>(sources[s] + at, bytes));
+  store_some<Format>(dst + at, sum, bytes);
+}
+
+template <class Format, class Op>
+PEAL_INLINE void fold_all(char* dst, const char* const* sources, size_t n, size_t bytes) {
+  constexpr size_t k = Format::kBytes;
+  size_t at = 0;
+  for (; at + 4 * k <= bytes; at += 4 * k) fold_four<Format, Op>(dst, sources, n, at);
+  for (; at + k <= bytes; at += k) fold_one<Format, Op>(dst, sources, n, at);
+  if (at < bytes) fold_rest<Format, Op>(dst, sources, n, at, bytes - at);
 }
 
 template <class Format, class Op>
 void fold(void* dst, const void* const* sources, size_t n, size_t count) {
-  using T = typename Format::Stored;
-  if constexpr (sizeof(T) == sizeof(typename Format::Value)) {
-    if (n == 2) return fold_native<T, Op, 2>(dst, sources, count);
-    if (n == 3) return fold_native<T, Op, 3>(dst, sources, count);
-    if (n == 4) return fold_native<T, Op, 4>(dst, sources, count);
+  auto* to = static_cast<char*>(dst);
+  const size_t bytes = count * Format::kElement;
+  if (n == 2) {  // what a ring does: with n known, both pointers stay in registers
+    const char* const two[] = {static_cast<const char*>(sources[0]), static_cast<const char*>(sources[1])};
+    return fold_all<Format, Op>(to, two, 2, bytes);
   }
-  fold_blocks<Format, Op>(dst, sources, n, count);
+  fold_all<Format, Op>(to, reinterpret_cast<const char* const*>(sources), n, bytes);
 }
 
 // ---- One source: scale and divide ----
 
+// `each` of every element of a floating format, by vectors.
 template <class Format, class Each>
-PEAL_INLINE void map_blocks(void* dst, const void* src, size_t count, Each each) {
-  using Value = typename Format::Value;
-  constexpr size_t kBytes = sizeof(typename Format::Stored);
-  alignas(64) Value values[kBlock];
-  for (size_t at = 0; at < count; at += kBlock) {
-    const size_t length = count - at < kBlock ? count - at : kBlock;
-    load<Format>(values, static_cast<const char*>(src) + at * kBytes, length);
-    for (size_t i = 0; i < length; i++) values[i] = each(values[i]);
-    store<Format>(static_cast<char*>(dst) + at * kBytes, values, length);
-  }
+PEAL_INLINE void map_floats(char* dst, const char* src, size_t count, Each each) {
+  constexpr size_t k = Format::kBytes;
+  const size_t bytes = count * Format::kElement;
+  size_t at = 0;
+  for (; at + k <= bytes; at += k) store_narrow<Format>(dst + at, each(load_wide<Format>(src + at)));
+  if (at < bytes) store_some<Format>(dst + at, each(load_some<Format>(src + at, bytes - at)), bytes - at);
 }
 
-template <class Format>
-void scale_by(void* dst, const void* src, double factor, size_t count) {
-  using Value = typename Format::Value;
-  map_blocks<Format>(dst, src, count, [factor](Value value) {
-    if constexpr (static_cast<Value>(0.5) != Value{0}) {  // floating
-      return value * static_cast<Value>(factor);
-    } else if constexpr (sizeof(Value) == 8) {
-      return static_cast<Value>(static_cast<long double>(value) * static_cast<long double>(factor));
+// `each` of every element of an integer type; the compiler makes vectors where there are instructions.
+template <class T, class Each>
+PEAL_INLINE void map_integers(char* dst, const char* src, size_t count, Each each) {
+  PEAL_VECTORIZE
+  for (size_t i = 0; i < count; i++) store<T>(dst + i * sizeof(T), each(load<T>(src + i * sizeof(T))));
+}
+
+template <class Format, class Scalar>
+void scale_floats(void* dst, const void* src, double factor, size_t count) {
+  map_floats<Format>(static_cast<char*>(dst), static_cast<const char*>(src), count,
+                     [by = static_cast<Scalar>(factor)](auto value) { return value * by; });
+}
+
+template <class Format, class Scalar>
+void divide_floats(void* dst, const void* src, int64_t divisor, size_t count) {
+  map_floats<Format>(static_cast<char*>(dst), static_cast<const char*>(src), count,
+                     [by = static_cast<Scalar>(divisor)](auto value) { return value / by; });
+}
+
+// Toward zero, to a 64-bit T; what lies beyond becomes T's end, and no number becomes 0.
+template <class T, class Real>
+PEAL_INLINE T truncated(Real value) {
+  constexpr bool kSigned = static_cast<T>(-1) < T{0};
+  constexpr T kMost = static_cast<T>(~uint64_t{0} >> (kSigned ? 1 : 0));
+  constexpr T kLeast = kSigned ? static_cast<T>(-kMost - 1) : T{0};
+  if (value >= static_cast<Real>(kMost)) return kMost;
+  if (value > static_cast<Real>(kLeast)) return static_cast<T>(value);
+  return value <= static_cast<Real>(kLeast) ? kLeast : T{0};
+}
+
+// A product that fits 64 bits but not T wraps, as sums do.
+template <class T>
+void scale_integers(void* dst, const void* src, double factor, size_t count) {
+  map_integers<T>(static_cast<char*>(dst), static_cast<const char*>(src), count, [factor](T value) {
+    if constexpr (sizeof(T) == 8) {
+      return truncated<T>(static_cast<long double>(value) * static_cast<long double>(factor));
     } else {
-      // Through 64 bits: a product that doesn't fit wraps instead of being undefined.
-      return static_cast<Value>(static_cast<int64_t>(static_cast<double>(value) * factor));
+      return static_cast<T>(truncated<int64_t>(static_cast<double>(value) * factor));
     }
   });
 }
 
-template <class Format>
-void divide_by(void* dst, const void* src, int64_t divisor, size_t count) {
-  using Value = typename Format::Value;
-  map_blocks<Format>(dst, src, count, [divisor](Value value) {
-    if constexpr (sizeof(Value) < 8 && static_cast<Value>(0.5) == Value{0}) {
-      return static_cast<Value>(static_cast<int64_t>(value) / divisor);  // a divisor beyond a small type is legal
+// Processors divide floats by vectors but integers one by one (10 to 18 cycles each). A float quotient truncates to the
+// exact integer one where value * divisor fits the mantissa; a divisor too large for that gives 0 both ways.
+template <class T>
+void divide_integers(void* dst, const void* src, int64_t divisor, size_t count) {
+  map_integers<T>(static_cast<char*>(dst), static_cast<const char*>(src), count, [divisor](T value) {
+    if constexpr (sizeof(T) == 8) {
+      return static_cast<T>(value / static_cast<T>(divisor));
+    } else if constexpr (sizeof(T) == 4) {
+      return static_cast<T>(static_cast<double>(value) / static_cast<double>(divisor));
     } else {
-      return static_cast<Value>(value / static_cast<Value>(divisor));
+      return static_cast<T>(static_cast<int32_t>(static_cast<float>(value) / static_cast<float>(divisor)));
     }
   });
 }
 
-template <class Format>
-constexpr TypeKernels kernels_of() {
+// ---- The table ----
+
+template <class Format, class Scalar>
+constexpr TypeKernels floating() {
   return {{fold<Format, Sum>, fold<Format, Prod>, fold<Format, Min>, fold<Format, Max>},
-          scale_by<Format>,
-          divide_by<Format>};
+          scale_floats<Format, Scalar>,
+          divide_floats<Format, Scalar>};
 }
 
-// In the order of DataType.
-constexpr ReduceTable kTable = {{kernels_of<Native<int8_t>>(), kernels_of<Native<uint8_t>>(),
-                                 kernels_of<Native<int16_t>>(), kernels_of<Native<uint16_t>>(),
-                                 kernels_of<Native<int32_t>>(), kernels_of<Native<uint32_t>>(),
-                                 kernels_of<Native<int64_t>>(), kernels_of<Native<uint64_t>>(), kernels_of<Half>(),
-                                 kernels_of<Bfloat16>(), kernels_of<Native<float>>(), kernels_of<Native<double>>(),
-                                 kernels_of<Quarter<Float8E4m3>>(), kernels_of<Quarter<Float8E5m2>>()}};
+// Sums and products wrap, so that signed and unsigned ones are the same bits.
+template <class T, class Unsigned>
+constexpr TypeKernels integer() {
+  return {{fold<Native<Unsigned>, Sum>, fold<Native<Unsigned>, Prod>, fold<Native<T>, Min>, fold<Native<T>, Max>},
+          scale_integers<T>,
+          divide_integers<T>};
+}
+
+constexpr ReduceTable table(const char* name) {
+  return {name,
+          {// In the order of DataType.
+           integer<int8_t, uint8_t>(), integer<uint8_t, uint8_t>(), integer<int16_t, uint16_t>(),
+           integer<uint16_t, uint16_t>(), integer<int32_t, uint32_t>(), integer<uint32_t, uint32_t>(),
+           integer<int64_t, uint64_t>(), integer<uint64_t, uint64_t>(), floating<Half, float>(),
+           floating<Brain, float>(), floating<Native<float>, float>(), floating<Native<double>, double>(),
+           floating<E4m3, float>(), floating<E5m2, float>()}};
+}
 
 }  // namespace
 }  // namespace peal

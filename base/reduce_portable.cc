@@ -2,6 +2,7 @@
 
 namespace peal {
 
+constexpr ReduceTable kTable = table("portable");
 const ReduceTable& reduce_table_portable() { return kTable; }
 
 }  // namespace peal

@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <optional>
 
+#include "base/conf_file.h"
 #include "base/error.h"
 
 namespace peal {
@@ -16,22 +17,53 @@ namespace {
 
 constexpr std::string_view kPrefix = "PEAL_";
 
+struct SettingName {
+  std::string_view name, type;
+};
+constexpr SettingName kNames[] = {
+#define SETTING(member, name, type, initial, help) {"PEAL_" #name, #type},
+#include "base/settings.def"
+};
+
+constexpr bool is_setting(std::string_view name) {
+  for (const SettingName& known : kNames) {
+    if (known.name == name) return true;
+  }
+  return false;
+}
+
 struct Bounds {
+  std::string_view name;
   int64_t low, high;
 };
-
-// Legal values of the int settings.
-constexpr std::pair<std::string_view, Bounds> kBounds[] = {
-    {"PEAL_RANK", {-1, 1 << 20}},          {"PEAL_SIZE", {-1, 1 << 20}}, {"PEAL_CONNECT_TIMEOUT", {1, 86400000}},
-    {"PEAL_TIMEOUT", {1, 86400000}},       {"PEAL_NSOCKS", {1, 64}},     {"PEAL_CHANNELS", {0, 64}},
-    {"PEAL_SPIN_COUNT", {-1, 1000000000}},
+constexpr Bounds kBounds[] = {
+#define RANGE(name, low, high) {"PEAL_" #name, low, high},
+#include "base/settings.def"
 };
 
-Bounds bounds_of(std::string_view name) {
-  for (const auto& [bounded, bounds] : kBounds) {
-    if (bounded == name) return bounds;
+struct Choice {
+  std::string_view name;
+  std::array<std::string_view, 3> words;  // empty ones are padding
+};
+constexpr Choice kChoices[] = {
+#define ONE_OF(name, ...) {"PEAL_" #name, {__VA_ARGS__}},
+#include "base/settings.def"
+};
+
+template <class Rows>
+constexpr bool all_name_settings(const Rows& rows) {
+  for (const auto& row : rows) {
+    if (!is_setting(row.name)) return false;
   }
-  return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  return true;
+}
+static_assert(all_name_settings(kBounds) && all_name_settings(kChoices), "settings.def: a misspelt RANGE or ONE_OF");
+
+Bounds bounds_of(std::string_view name) {
+  for (const Bounds& bounds : kBounds) {
+    if (bounds.name == name) return bounds;
+  }
+  return {name, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 }
 
 Error bad_value(std::string_view name, std::string_view value, std::string_view expected) {
@@ -46,13 +78,20 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-std::string parse(std::string_view, std::string_view value, const std::string*) { return std::string(value); }
+std::string parse(std::string_view name, std::string_view value, const std::string*) {
+  for (const auto& [limited, words] : kChoices) {
+    if (limited != name || value.empty() || std::find(words.begin(), words.end(), value) != words.end()) continue;
+    const auto end = std::find(words.begin(), words.end(), std::string_view());
+    throw bad_value(name, value, fmt::format("one of {}", fmt::join(words.begin(), end, ", ")));
+  }
+  return std::string(value);
+}
 
 int64_t parse(std::string_view name, std::string_view value, const int64_t*) {
-  const auto [low, high] = bounds_of(name);
+  const Bounds bounds = bounds_of(name);
   const auto parsed = number<int64_t>(value);
-  if (!parsed || *parsed < low || *parsed > high) {
-    throw bad_value(name, value, fmt::format("a whole number from {} to {}", low, high));
+  if (!parsed || *parsed < bounds.low || *parsed > bounds.high) {
+    throw bad_value(name, value, fmt::format("a whole number from {} to {}", bounds.low, bounds.high));
   }
   return *parsed;
 }
@@ -68,72 +107,58 @@ bool parse(std::string_view name, std::string_view value, const bool*) {
 }
 
 uint64_t parse(std::string_view name, std::string_view value, const uint64_t*) {
+  uint64_t bytes = 0;
   try {
-    return parse_bytes(value);
+    bytes = parse_bytes(value);
   } catch (const Error& error) {
     throw bad_value(name, value, error.what());
   }
-}
-
-struct SettingName {
-  std::string_view name, type;
-};
-constexpr SettingName kNames[] = {
-#define SETTING(member, name, type, initial, help) {"PEAL_" #name, #type},
-#include "base/settings.def"
-#undef SETTING
-};
-
-bool is_setting(std::string_view name) {
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](const SettingName& known) { return known.name == name; });
-}
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-// NAME=value lines; # begins a comment line. Names may leave out PEAL_.
-Environment read_conf_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::kInvalidArgument, fmt::format("PEAL_CONF_FILE: can't open '{}'", path));
-  Environment values;
-  std::string line;
-  for (int number = 1; std::getline(file, line); number++) {
-    const std::string_view text = trim(line);
-    if (text.empty() || text.front() == '#') continue;
-    const auto equals = text.find('=');
-    if (equals == std::string_view::npos) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}:{}: expected NAME=value, found '{}'", path, number, text));
-    }
-    std::string name(trim(text.substr(0, equals)));
-    if (name.rfind(kPrefix, 0) != 0) name = fmt::format("{}{}", kPrefix, name);
-    if (!is_setting(name)) {
-      const std::string sentence = unknown_setting(name);
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, number, sentence));
-    }
-    values[name] = trim(text.substr(equals + 1));
+  const Bounds bounds = bounds_of(name);
+  if (bytes < static_cast<uint64_t>(bounds.low) || bytes > static_cast<uint64_t>(bounds.high)) {
+    throw bad_value(name, value, fmt::format("{} to {} bytes", bounds.low, bounds.high));
   }
-  return values;
+  return bytes;
 }
 
+// The PEAL_* variables of the environment and, behind them, the lines of the conf file by full name.
 struct Sources {
-  Environment environment, conf_file;
+  Environment environment;
   std::string conf_path;
-  const std::string* find(std::string_view name, std::string* source) const {
-    for (const auto* values : {&environment, &conf_file}) {
-      const auto found = values->find(name);
-      if (found == values->end()) continue;
-      *source = values == &environment ? "environment" : conf_path;
-      return &found->second;
+  std::map<std::string, ConfLine, std::less<>> conf_lines;
+
+  std::string source_of(std::string_view name) const {
+    if (environment.count(name) > 0) return "environment";
+    return conf_lines.count(name) > 0 ? conf_path : "default";
+  }
+
+  // Leaves *value, the default, where nothing sets it.
+  template <class T>
+  void read(std::string_view name, T* value) const {
+    if (const auto found = environment.find(name); found != environment.end()) {
+      *value = parse(name, found->second, value);
+    } else if (const auto line = conf_lines.find(name); line != conf_lines.end()) {
+      try {
+        *value = parse(name, line->second.value, value);
+      } catch (const Error& error) {
+        throw in_conf(line->second, error.what());
+      }
     }
-    *source = "default";
-    return nullptr;
+  }
+
+  Error in_conf(const ConfLine& line, std::string_view what) const {
+    return Error(ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", conf_path, line.line, what));
   }
 };
+
+// Names in the file may leave out PEAL_.
+void read_conf(Sources* sources) {
+  for (ConfLine& line : read_conf_file(sources->conf_path)) {
+    if (line.name.rfind(kPrefix, 0) != 0) line.name.insert(0, kPrefix);
+    if (!is_setting(line.name)) throw sources->in_conf(line, unknown_setting(line.name));
+    if (line.name == "PEAL_CONF_FILE") throw sources->in_conf(line, "a conf file can't name another");
+    sources->conf_lines.insert_or_assign(line.name, line);
+  }
+}
 
 Sources sources_of(const Environment& environment) {
   Sources sources;
@@ -143,7 +168,7 @@ Sources sources_of(const Environment& environment) {
   const auto conf = sources.environment.find("PEAL_CONF_FILE");
   if (conf != sources.environment.end() && !conf->second.empty()) {
     sources.conf_path = conf->second;
-    sources.conf_file = read_conf_file(sources.conf_path);
+    read_conf(&sources);
   }
   return sources;
 }
@@ -171,22 +196,27 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 uint64_t parse_bytes(std::string_view text) {
-  constexpr const char* kExpected = "bytes, e.g. 4096, 256K, 1.5M or 2GiB";
+  const Error wrong(ErrorCode::kInvalidArgument, "bytes, e.g. 4096, 256K, 1.5M or 2GiB");
   const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
-  const auto amount = number<double>(text.substr(0, digits));
+  const std::string_view amount = text.substr(0, digits);
   std::string_view unit = text.substr(digits);
-  if (!amount || digits == 0) throw Error(ErrorCode::kInvalidArgument, kExpected);
-  double factor = 1;
+  uint64_t factor = 1;
   if (!unit.empty() && unit != "B") {
     constexpr std::string_view kUnits = "KMGT";
     const size_t power = kUnits.find(static_cast<char>(unit.front() & ~0x20));
     unit.remove_prefix(1);
     const bool known = unit.empty() || unit == "B" || unit == "b" || unit == "iB";
-    if (power == std::string_view::npos || !known) throw Error(ErrorCode::kInvalidArgument, kExpected);
-    factor = static_cast<double>(uint64_t{1} << (10 * (power + 1)));
+    if (power == std::string_view::npos || !known) throw wrong;
+    factor = uint64_t{1} << (10 * (power + 1));
   }
-  if (*amount * factor >= 9e18) throw Error(ErrorCode::kInvalidArgument, kExpected);
-  return static_cast<uint64_t>(*amount * factor);
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  if (const auto whole = number<uint64_t>(amount)) {
+    if (*whole > kMost / factor) throw wrong;
+    return *whole * factor;
+  }
+  const auto part = number<double>(amount);
+  if (!part || *part * static_cast<double>(factor) >= static_cast<double>(kMost)) throw wrong;
+  return static_cast<uint64_t>(*part * static_cast<double>(factor));
 }
 
 Environment process_environment() {
@@ -209,13 +239,8 @@ std::string unknown_setting(std::string_view name) {
 Settings Settings::from(const Environment& environment) {
   const Sources sources = sources_of(environment);
   Settings settings;
-  std::string source;
-#define SETTING(member, name, type, initial, help)                      \
-  if (const std::string* text = sources.find("PEAL_" #name, &source)) { \
-    settings.member = parse("PEAL_" #name, *text, &settings.member);    \
-  }
+#define SETTING(member, name, type, initial, help) sources.read("PEAL_" #name, &settings.member);
 #include "base/settings.def"
-#undef SETTING
   for (const auto& [name, value] : sources.environment) {
     if (!is_setting(name)) settings.unknown.push_back(unknown_setting(name));
   }
@@ -224,15 +249,12 @@ Settings Settings::from(const Environment& environment) {
 
 std::vector<SettingRow> setting_rows(const Environment& environment) {
   const Sources sources = sources_of(environment);
-  const Settings effective = Settings::from(environment);
+  const Settings initial_values, effective = Settings::from(environment);
   std::vector<SettingRow> rows;
-  std::string source;
-#define SETTING(member, name, type, initial, help) \
-  sources.find("PEAL_" #name, &source);            \
-  rows.push_back(                                  \
-      {"PEAL_" #name, #type, text_of(Settings::type##_type(initial)), text_of(effective.member), source, help});
+#define SETTING(member, name, type, initial, help)                                                 \
+  rows.push_back({"PEAL_" #name, #type, text_of(initial_values.member), text_of(effective.member), \
+                  sources.source_of("PEAL_" #name), help});
 #include "base/settings.def"
-#undef SETTING
   for (SettingRow& row : rows) {
     if (row.name == "PEAL_KEY" && !row.value.empty()) row.value = "set";
   }

@@ -25,11 +25,11 @@ struct PEAL_API Settings {
   using size_type = uint64_t;
 #define SETTING(member, name, type, initial, help) type##_type member = initial;
 #include "base/settings.def"
-#undef SETTING
 
   // Reads PEAL_* from `environment`, and before it the file that PEAL_CONF_FILE names. Throws Error(kInvalidArgument)
-  // for a value of the wrong type or out of range, naming variable, value and what is legal. A PEAL_* variable that is
-  // not in the table is added to `unknown`, with the nearest real name; the caller logs it.
+  // for a value of the wrong type or out of range, naming variable, value and what is legal (and file and line, if it
+  // stands in the file). A PEAL_* variable that is not in the table is added to `unknown`, with the nearest real name;
+  // the caller logs it.
   static Settings from(const Environment& environment);
 
   std::vector<std::string> unknown;  // one ready sentence for each misspelt variable

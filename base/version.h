@@ -7,7 +7,7 @@
 
 namespace peal {
 
-PEAL_API std::string_view version() noexcept;   // "0.1.0"
+PEAL_API std::string_view version() noexcept;         // "0.1.0"
 PEAL_API std::string_view describe_build() noexcept;  // "0.1.0+67b93e8 GNU-12.2.0 Release"
 
 }  // namespace peal

@@ -80,7 +80,8 @@ std::unique_lock<std::mutex> CommunicatorState::drive() {
 }
 
 bool CommunicatorState::advance() noexcept {
-  const bool moved = executor_->advance() | point_to_point_->advance();
+  const bool collectives_moved = executor_->advance(), messages_moved = point_to_point_->advance();
+  const bool moved = collectives_moved || messages_moved;
   if (!moved) endpoint_->progress();
   return moved;
 }

@@ -62,10 +62,10 @@ bool PointToPoint::advance() noexcept {
 }
 
 bool PointToPoint::advance(Peer& peer) noexcept {
-  const bool posted = post_sends(peer) | post_recvs(peer);
+  const bool sends_posted = post_sends(peer), recvs_posted = post_recvs(peer);
   const bool sent = retire(peer.sends, peer.sends_posted, peer.connection->sends_done());
   const bool received = retire(peer.recvs, peer.recvs_posted, peer.connection->recvs_done());
-  return posted || sent || received;
+  return sends_posted || recvs_posted || sent || received;
 }
 
 bool PointToPoint::posted(Post answer, const Peer& peer) noexcept {

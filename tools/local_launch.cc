@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -28,6 +30,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTimeToReport{1000};  // after a rank failed, before the others get SIGTERM
 constexpr milliseconds kTimeToEnd{3000};     // after SIGTERM, before SIGKILL
+constexpr int kNotStarted = 127;             // as shells have it
 
 class File {
  public:
@@ -56,6 +59,11 @@ struct Pipe {
     write = File(ends[1]);
   }
 };
+
+// Message to the guardian: a process group to watch, or minus one that ended. False when the guardian is gone.
+bool tell(int guardian, pid_t group) {
+  return send(guardian, &group, sizeof(group), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(group));
+}
 
 // Passes a rank's output on, line by line, so that lines of different ranks never mix.
 class PrefixedOutput {
@@ -109,12 +117,16 @@ struct Child {
   sigset_t signals;
   bool reads_input;
   int output = -1, errors = -1;
+  int guardian, not_started;
 };
 
 [[noreturn]] void become_rank(Child& child) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != child.launcher) _exit(128 + SIGKILL);  // it died before we asked to be told
+  // The guardian hears of the group before anything runs in it: a launcher killed right after fork() leaves nothing.
+  const pid_t group = getpid();
+  if (!tell(child.guardian, group)) _exit(128 + SIGKILL);
   sigprocmask(SIG_SETMASK, &child.signals, nullptr);
   if (!child.reads_input) {
     const int nothing = open("/dev/null", O_RDONLY);
@@ -123,7 +135,9 @@ struct Child {
   if (child.output >= 0) dup2(child.output, STDOUT_FILENO);
   if (child.errors >= 0) dup2(child.errors, STDERR_FILENO);
   execvpe(child.arguments[0], child.arguments.data(), child.variables.data());
-  _exit(127);
+  const int error = errno;
+  if (write(child.not_started, &error, sizeof(error)) != sizeof(error)) _exit(1);
+  _exit(kNotStarted);
 }
 
 class Launcher {
@@ -133,10 +147,13 @@ class Launcher {
   int run();
 
  private:
+  void start();
+  void wait_for_all();
   void start_guardian();
   void start_rank(int rank, const std::string& root, const std::string& key);
   void reap();
-  void ended(Rank& rank, int status);
+  void ended(Rank& rank);
+  std::string how_it_ended(int status) const;
   void handle_signal();
   void signal_all(int signal);
   void escalate();
@@ -150,7 +167,8 @@ class Launcher {
   File signals_;
   std::vector<Rank> ranks_;
   std::vector<PrefixedOutput> outputs_;
-  File guardian_;  // writing end: the guardian learns each rank's group, and our death from its closing
+  Pipe not_started_;  // errno of exec() in a rank; the program is the same for all
+  File guardian_;     // our end: the guardian learns each rank's group, and our death from its closing
   pid_t guardian_process_ = -1;
   std::optional<int> result_;
   std::optional<Clock::time_point> terminate_at_, kill_at_;
@@ -163,9 +181,13 @@ Launcher::Launcher(const LocalLaunch& launch) : launch_(launch) {
   sigprocmask(SIG_BLOCK, &mine, &before_);
   signals_ = File(signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK));
   if (signals_.number() < 0) throw system_error("signalfd", errno);
+  fcntl(not_started_.read.number(), F_SETFL, O_NONBLOCK);
+}
+
+void Launcher::start() {
   start_guardian();
   const std::string root = random_unix_root(), key = random_key_text();
-  for (int rank = 0; rank < launch.ranks; rank++) start_rank(rank, root, key);
+  for (int rank = 0; rank < launch_.ranks; rank++) start_rank(rank, root, key);
 }
 
 Launcher::~Launcher() {
@@ -178,26 +200,30 @@ Launcher::~Launcher() {
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-// The guardian outlives the launcher by a moment: it reads process groups from a pipe, and when the pipe closes kills
-// them all, with whatever the ranks started.
-void Launcher::start_guardian() {
-  Pipe pipe;
-  guardian_process_ = fork();
-  if (guardian_process_ < 0) throw system_error("fork", errno);
-  if (guardian_process_ > 0) {
-    guardian_ = std::move(pipe.write);
-    return;
-  }
-  setsid();
-  pipe.write.close();
+// The guardian outlives the launcher by a moment: it hears of process groups, and when no launcher is left at the other
+// end kills them all, with whatever the ranks started.
+[[noreturn]] void guard(int launcher) {
+  setsid();  // a Ctrl-C is not for it
   std::vector<pid_t> groups;
   pid_t group;
-  while (read(pipe.read.number(), &group, sizeof(group)) == sizeof(group)) {
+  while (recv(launcher, &group, sizeof(group), 0) == sizeof(group)) {
     if (group > 0) groups.push_back(group);
     if (group < 0) std::erase(groups, -group);
   }
   for (const pid_t alive : groups) kill(-alive, SIGKILL);
   _exit(0);
+}
+
+void Launcher::start_guardian() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw system_error("socketpair", errno);
+  guardian_ = File(ends[0]);
+  const File theirs(ends[1]);
+  guardian_process_ = fork();
+  if (guardian_process_ < 0) throw system_error("fork", errno);
+  if (guardian_process_ > 0) return;
+  guardian_.close();
+  guard(theirs.number());
 }
 
 void Launcher::start_rank(int rank, const std::string& root, const std::string& key) {
@@ -217,6 +243,8 @@ void Launcher::start_rank(int rank, const std::string& root, const std::string& 
   child.launcher = getpid();
   child.signals = before_;
   child.reads_input = rank == 0 && isatty(STDIN_FILENO) == 0;
+  child.guardian = guardian_.number();
+  child.not_started = not_started_.write.number();
   std::optional<Pipe> output, errors;
   if (launch_.prefix) {
     child.output = output.emplace().write.number();
@@ -227,7 +255,6 @@ void Launcher::start_rank(int rank, const std::string& root, const std::string& 
   if (process == 0) become_rank(child);
   setpgid(process, process);  // both sides do it: whoever comes first
   ranks_.push_back({process});
-  if (write(guardian_.number(), &process, sizeof(process)) < 0) throw system_error("telling the guardian", errno);
   if (launch_.prefix) {
     outputs_.emplace_back(std::move(output->read), STDOUT_FILENO, rank);
     outputs_.emplace_back(std::move(errors->read), STDERR_FILENO, rank);
@@ -240,30 +267,41 @@ void Launcher::signal_all(int signal) {
   }
 }
 
-void Launcher::ended(Rank& rank, int status) {
+std::string Launcher::how_it_ended(int status) const {
+  int error = 0;
+  if (read(not_started_.read.number(), &error, sizeof(error)) == sizeof(error)) {
+    return fmt::format("can't start '{}': {}", launch_.command[0], strerror(error));
+  }
+  if (WIFEXITED(status)) return fmt::format("exited with code {}", WEXITSTATUS(status));
+  return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
+// `rank` is a zombie still, so that its number can't have become another's while its group is killed.
+void Launcher::ended(Rank& rank) {
+  kill(-rank.process, SIGKILL);             // what it started and left behind
+  tell(guardian_.number(), -rank.process);  // if the guardian is gone, the kernel still kills ranks with the launcher
+  int status = 0;
+  waitpid(rank.process, &status, 0);
   const pid_t process = std::exchange(rank.process, -1);
-  kill(-process, SIGKILL);  // what it started and left behind
-  const pid_t gone = -process;
-  if (write(guardian_.number(), &gone, sizeof(gone)) < 0) errno = 0;  // the guardian died: the kernel still kills ranks
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (code == 0 || result_) return;
   result_ = code;
-  const auto number = &rank - ranks_.data();
-  const std::string how =
-      WIFSIGNALED(status) ? fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
-                          : fmt::format("exited with code {}", code);
-  fmt::print(stderr, "rank {} (pid {}) {}{}\n", number, process, how,
-             code == 127 ? fmt::format(": '{}' can't be started", launch_.command[0]) : "");
-  if (!terminate_at_) terminate_at_ = Clock::now() + kTimeToReport;
+  fmt::print(stderr, "rank {} (pid {}) {}\n", &rank - ranks_.data(), process, how_it_ended(status));
+  terminate_at_ = Clock::now() + kTimeToReport;
 }
 
 void Launcher::reap() {
-  int status = 0;
-  for (pid_t process; (process = waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (process == guardian_process_) guardian_process_ = -1;
-    for (Rank& rank : ranks_) {
-      if (rank.process == process) ended(rank, status);
+  siginfo_t info{};
+  while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+    const auto rank =
+        std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& each) { return each.process == info.si_pid; });
+    if (rank != ranks_.end()) {
+      ended(*rank);
+    } else {
+      waitpid(info.si_pid, nullptr, 0);
+      if (info.si_pid == guardian_process_) guardian_process_ = -1;
     }
+    info.si_pid = 0;
   }
 }
 
@@ -303,6 +341,12 @@ int Launcher::wait_ms() const {
 }
 
 int Launcher::run() {
+  start();
+  wait_for_all();
+  return result_.value_or(0);
+}
+
+void Launcher::wait_for_all() {
   while (!all_ended()) {
     std::vector<pollfd> files = {{signals_.number(), POLLIN, 0}};
     for (const PrefixedOutput& output : outputs_) files.push_back({output.file(), POLLIN, 0});
@@ -316,7 +360,6 @@ int Launcher::run() {
   for (PrefixedOutput& output : outputs_) {
     if (output.file() >= 0) output.pass_on();
   }
-  return result_.value_or(0);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct LocalLaunch {
 // When a rank fails, the others get a second to notice and report, then SIGTERM, then SIGKILL. SIGINT, SIGTERM and
 // SIGHUP to the launcher end all ranks likewise; a second one at once. Ranks and what they start die with the launcher,
 // however it dies: each rank is a process group that gets SIGKILL from a guardian process which notices, and the ranks
-// themselves also from the kernel. Standard input goes to rank 0, unless it is a terminal.
+// themselves also from the kernel. (What leaves its process group on purpose, as setsid does, is its own affair.)
+// Standard input goes to rank 0, unless it is a terminal.
 //
 // Call from a process with one thread. Throws Error(kSystem) when processes can't be made; none is left then.
 int run_local_ranks(const LocalLaunch& launch);

@@ -21,28 +21,12 @@ namespace {
 using testing::decode;
 using testing::encode;
 
-struct Isa {
-  std::string name;
-  const ReduceTable* table;
-};
-
-std::vector<Isa> instruction_sets() {
-  std::vector<Isa> sets = {{"portable", &reduce_table_portable()}};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) sets.push_back({"avx2", &reduce_table_avx2()});
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    sets.push_back({"avx512", &reduce_table_avx512()});
-  }
-#endif
-  return sets;
-}
-
-class Kernels : public ::testing::TestWithParam<Isa> {
+class Kernels : public ::testing::TestWithParam<const ReduceTable*> {
  protected:
-  const TypeKernels& of(DataType type) const { return GetParam().table->types[static_cast<size_t>(type)]; }
+  const TypeKernels& of(DataType type) const { return GetParam()->types[static_cast<size_t>(type)]; }
 };
-INSTANTIATE_TEST_SUITE_P(Sets, Kernels, ::testing::ValuesIn(instruction_sets()),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sets, Kernels, ::testing::ValuesIn(usable_reduce_tables()),
+                         [](const auto& test) { return test.param->name; });
 
 // Arithmetic as the header promises it: 8-, 16- and 32-bit floats in float, the rest in the type itself (small values).
 double combine(DataType type, ReduceOp op, double a, double b) {

@@ -21,6 +21,14 @@ def alive(pid):
         return False
 
 
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read()
+    except OSError:  # ended meanwhile
+        return ""
+
+
 def wait_until(condition, seconds=10):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -53,7 +61,10 @@ class Launch(unittest.TestCase):
     def test_a_program_that_is_not_there(self):
         done = run("peal-run", "-n", "2", "no-such-program")
         self.assertEqual(done.returncode, 127)
-        self.assertIn("'no-such-program' can't be started", done.stderr)
+        self.assertIn("can't start 'no-such-program': No such file or directory", done.stderr)
+        own = shell("exit 127")
+        self.assertEqual(own.returncode, 127)
+        self.assertIn("exited with code 127", own.stderr)
 
     def test_usage_errors(self):
         for words in ([], ["-n", "2"], ["-n", "0", "true"], ["-n", "two", "true"], ["--nonsense", "-n", "1", "true"]):
@@ -99,6 +110,20 @@ class Launch(unittest.TestCase):
         process.kill()
         process.wait()
         self.assertTrue(wait_until(lambda: not any(map(alive, pids))), [pid for pid in pids if alive(pid)])
+
+    def test_nothing_outlives_a_launcher_killed_while_it_starts_ranks(self):
+        mark = f"299.{os.getpid()}"  # found on no other command line
+        script = f"sleep {mark} & sleep {mark}"
+
+        def sleepers():
+            return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if mark in command_line(pid)]
+
+        for delay_ms in range(30):
+            process = subprocess.Popen([str(BIN / "peal-run"), "-n", "8", "--", "sh", "-c", script])
+            time.sleep(delay_ms / 1000)  # another moment of the start each time
+            process.kill()
+            process.wait()
+        self.assertTrue(wait_until(lambda: not sleepers()), sleepers())
 
     def test_interrupting_the_launcher_ends_all(self):
         for name, number in (("INT", signal.SIGINT), ("TERM", signal.SIGTERM)):

@@ -46,8 +46,8 @@ void arm_timeout(int seconds) {
 
 std::vector<std::string> heading(const Communicator& communicator, const CollectiveCase& what, const Options& options) {
   std::vector<std::string> lines = {
-      fmt::format("{}_perf, Peal {}, {} ranks, {} thread(s) a process", what.name(), describe_build(), communicator.size(),
-                  options.threads),
+      fmt::format("{}_perf, Peal {}, {} ranks, {} thread(s) a process", what.name(), describe_build(),
+                  communicator.size(), options.threads),
       fmt::format("minbytes {} maxbytes {} {} iters {} warmup {} agg {} check {}{}{}{}", options.min_bytes,
                   options.max_bytes,
                   options.step_factor > 1 ? fmt::format("factor {}", options.step_factor)

@@ -71,13 +71,39 @@ uint64_t bits_of(DataType type, const void* at) {
   }
 }
 
+bool is_unsigned(DataType type) {
+  return type == DataType::kUint8 || type == DataType::kUint16 || type == DataType::kUint32 ||
+         type == DataType::kUint64;
+}
+
+// A bijection of 64-bit words whose output looks random (the finalizer of splitmix64; Steele, Lea, Flood 2014).
+uint64_t mixed(uint64_t word) {
+  word += 0x9e3779b97f4a7c15;
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+  return word ^ (word >> 31);
+}
+
+uint64_t element_bits(size_t block, size_t i) { return mixed(block * Tile::kPeriod + i); }
+
 }  // namespace
 
-Tile::Tile(DataType type, size_t period, const std::function<double(size_t)>& value) : type_(type) {
-  const size_t element = size_of(type), bytes = period * element;
+Tile::Tile(DataType type, const std::function<void(size_t, void*)>& put_element) : type_(type) {
+  const size_t element = size_of(type), bytes = kPeriod * element;
   bytes_.resize(bytes * std::max<size_t>(1, kTileBytes / bytes));
-  for (size_t i = 0; i < period; i++) encode(type, value(i), &bytes_[i * element]);
+  for (size_t i = 0; i < kPeriod; i++) put_element(i, &bytes_[i * element]);
   for (size_t at = bytes; at < bytes_.size(); at += bytes) std::memcpy(&bytes_[at], bytes_.data(), bytes);
+}
+
+Tile Tile::of_numbers(DataType type, const std::function<double(size_t)>& value) {
+  return Tile(type, [&](size_t i, void* at) { encode(type, value(i), at); });
+}
+
+Tile Tile::of_bits(DataType type, const std::function<uint64_t(size_t)>& bits) {
+  return Tile(type, [&](size_t i, void* at) {
+    const uint64_t word = bits(i);
+    std::memcpy(at, &word, size_of(type));
+  });
 }
 
 void Tile::fill(void* buffer, size_t count) const {
@@ -102,24 +128,49 @@ size_t Tile::count_wrong(const void* buffer, size_t count, int tolerance_ulps) c
   return wrong;
 }
 
-double Pattern::value(int rank, size_t at) const {
-  const auto n = static_cast<size_t>(ranks_), r = static_cast<size_t>(rank);
-  if (!reduces_) return static_cast<double>((3 * r + at) % 8);
+// A term of a sum. Where a type counts far enough every rank has one, of 1 to 8. The narrow types (e5m2 counts to 8,
+// int8 to 127) get one of up to 1 from one rank and of up to 3 from another, so that even doubled ones stay below 9.
+double Pattern::term(int rank, uint64_t bits) const {
+  // Whole averages would all come out near one number without this; four times 31 is still an int8.
+  const double unit = op_ == ReduceOp::kAvg && !is_floating(type_) ? 31 : 1;
+  const double sign = is_unsigned(type_) || bits % 2 == 0 ? unit : -unit;
+  if (size_of(type_) >= 4) return sign * static_cast<double>(1 + mixed(bits + static_cast<uint64_t>(rank)) % 8);
+  const uint64_t first = rank == one_rank(bits) ? (bits >> 1) % 2 : 0;
+  const uint64_t second = rank == another_rank(bits) ? (bits >> 2) % 4 : 0;
+  return first + second == 0 ? 0 : sign * static_cast<double>(first + second);  // no minus zero
+}
+
+// A factor of a product: up to 2 from one rank and up to 3 from another.
+double Pattern::factor_of_product(int rank, uint64_t bits) const {
+  const double sign = is_unsigned(type_) || bits % 2 == 0 ? 1 : -1;
+  const double first = rank == one_rank(bits) ? sign * static_cast<double>(1 + (bits >> 1) % 2) : 1;
+  return first * (rank == another_rank(bits) ? static_cast<double>(1 + (bits >> 2) % 3) : 1);
+}
+
+// For min and max: one rank has the extreme, the others something beyond it or equal, all of -8..8 or 0..16.
+double Pattern::level(int rank, uint64_t bits) const {
+  const uint64_t extreme = (bits >> 1) % 17, room = op_ == ReduceOp::kMin ? 16 - extreme : extreme;
+  const uint64_t away = rank == one_rank(bits) ? 0 : mixed(bits + static_cast<uint64_t>(rank)) % (room + 1);
+  const uint64_t level = op_ == ReduceOp::kMin ? extreme + away : extreme - away;
+  return static_cast<double>(level) - (is_unsigned(type_) ? 0 : 8);
+}
+
+double Pattern::value(int rank, uint64_t bits) const {
   switch (op_) {
     case ReduceOp::kProd:
-      return at % n == r ? 2 : 1;
+      return factor_of_product(rank, bits);
     case ReduceOp::kMin:
     case ReduceOp::kMax:
-      return static_cast<double>((5 * r + at) % 8);
+      return level(rank, bits);
     default:
-      return at % n == r || (at + 1) % n == r ? 1 : 0;
+      return term(rank, bits);
   }
 }
 
-double Pattern::reduced_value(size_t at) const {
-  double result = value(0, at) * (op_ == ReduceOp::kPremulSum ? factor(0) : 1);
+double Pattern::reduced_value(uint64_t bits) const {
+  double result = value(0, bits) * (op_ == ReduceOp::kPremulSum ? factor(0) : 1);
   for (int rank = 1; rank < ranks_; rank++) {
-    const double next = value(rank, at);
+    const double next = value(rank, bits);
     if (op_ == ReduceOp::kProd) result *= next;
     if (op_ == ReduceOp::kMin) result = std::min(result, next);
     if (op_ == ReduceOp::kMax) result = std::max(result, next);
@@ -131,11 +182,17 @@ double Pattern::reduced_value(size_t at) const {
 }
 
 Tile Pattern::input(int rank, size_t block) const {
-  return Tile(type_, period(), [=, this](size_t i) { return value(rank, 7 * block + i); });
+  if (!reduces_) {
+    const uint64_t from = mixed(static_cast<uint64_t>(rank));
+    return Tile::of_bits(type_, [=](size_t i) { return mixed(from + element_bits(block, i)); });
+  }
+  return Tile::of_numbers(type_, [=, this](size_t i) { return value(rank, element_bits(block, i)); });
 }
 
 Tile Pattern::reduced(size_t block) const {
-  return Tile(type_, period(), [=, this](size_t i) { return reduced_value(7 * block + i); });
+  return Tile::of_numbers(type_, [=, this](size_t i) { return reduced_value(element_bits(block, i)); });
 }
+
+int Pattern::tolerance_ulps() const { return reduces_ && op_ == ReduceOp::kAvg && is_floating(type_) ? 2 : 0; }
 
 }  // namespace peal::perf
