@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <fstream>
-#include <sstream>
 #include <string>
 
+#include "base/cgroup.h"
 #include "base/settings.h"
 
 namespace peal {
@@ -23,48 +24,18 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// Whole cores that a quota of `quota` microseconds each `period` allows; INT_MAX without one.
-int cores_of(long quota, long period) {
-  if (quota <= 0 || period <= 0) return INT_MAX;
-  return static_cast<int>(std::max(1L, (quota + period - 1) / period));
-}
-
-// The directory of this process's cgroup in hierarchy `controller` ("" for version 2), relative to its mount.
-std::string cgroup_path(const std::string& controller) {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (controllers == "," + controller + "," ||
-        (!controller.empty() && controllers.find("," + controller + ",") != std::string::npos)) {
-      return line.substr(second + 1);
-    }
+// Processors in the affinity mask. The mask's size is the kernel's choice, so larger ones are tried.
+int allowed_cores() {
+  for (int processors = CPU_SETSIZE; processors <= 1 << 20; processors *= 2) {
+    cpu_set_t* mask = CPU_ALLOC(processors);
+    if (mask == nullptr) break;
+    const size_t bytes = CPU_ALLOC_SIZE(processors);
+    const int error = sched_getaffinity(0, bytes, mask) == 0 ? 0 : errno;
+    const int count = error == 0 ? CPU_COUNT_S(bytes, mask) : 0;
+    CPU_FREE(mask);
+    if (error != EINVAL) return count;
   }
-  return "";
-}
-
-int quota_version_2(const std::string& directory) {
-  std::istringstream line(first_line(directory + "/cpu.max"));
-  std::string quota;
-  long period = 0;
-  line >> quota >> period;
-  return quota.empty() || quota == "max" ? INT_MAX : cores_of(std::atol(quota.c_str()), period);
-}
-
-// A limit may stand at any level above; a container sees its own level as the root.
-int cgroup_cores() {
-  const std::string root = "/sys/fs/cgroup";
-  int least = std::min(quota_version_2(root), cores_of(std::atol(first_line(root + "/cpu/cpu.cfs_quota_us").c_str()),
-                                                       std::atol(first_line(root + "/cpu/cpu.cfs_period_us").c_str())));
-  for (std::string path = cgroup_path(""); path.size() > 1; path = path.substr(0, path.rfind('/'))) {
-    least = std::min(least, quota_version_2(root + path));
-  }
-  for (std::string path = cgroup_path("cpu"); path.size() > 1; path = path.substr(0, path.rfind('/'))) {
-    least = std::min(least, cores_of(std::atol(first_line(root + "/cpu" + path + "/cpu.cfs_quota_us").c_str()),
-                                     std::atol(first_line(root + "/cpu" + path + "/cpu.cfs_period_us").c_str())));
-  }
-  return least;
+  return 1;
 }
 
 }  // namespace
@@ -82,11 +53,6 @@ std::string host_name() {
   return name;
 }
 
-int usable_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  const int allowed = sched_getaffinity(0, sizeof(mask), &mask) == 0 ? CPU_COUNT(&mask) : 1;
-  return std::max(1, std::min(allowed, cgroup_cores()));
-}
+int usable_cores() { return std::max(1, std::min(allowed_cores(), cgroup_cores())); }
 
 }  // namespace peal

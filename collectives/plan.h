@@ -88,7 +88,7 @@ struct Plan {
   bool in_place = false;
   int chunks = 1;  // of the larger of input and output
   int scratch_slots = 0;
-  int shared_slots = 0;   // equal on all ranks
+  int shared_slots = 0;              // equal on all ranks
   int stages = 0;                    // published counters used per execution, equal on all ranks
   bool exposes_user_memory = false;  // peers read the caller's buffers, which must be symmetric memory
   std::vector<Step> steps;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/float_formats.h"
 #include "base/reduce_table.h"
 #include "tests/values.h"
 
@@ -167,51 +166,130 @@ TEST(Divide, ALargeInt64IsExact) {
   EXPECT_EQ(result, -3) << "toward zero";
 }
 
-// ---- Formats ----
+// ---- Conversions inside the kernels, which vector instructions do ----
 
-TEST(Formats, EverySmallPatternDecodesByTheDefinition) {
-  for (uint32_t bits = 0; bits < 65536; bits++) {
-    const double half = testing::decode_small(bits, 5, 10, false), brain = testing::decode_small(bits, 8, 7, false);
-    ASSERT_TRUE(Float16::to_float(bits) == half || std::isnan(half)) << bits;
-    ASSERT_TRUE(float_of_bfloat16(static_cast<uint16_t>(bits)) == brain || std::isnan(brain)) << bits;
-    ASSERT_EQ(std::isnan(Float16::to_float(bits)), std::isnan(half)) << bits;
-  }
-  for (uint32_t bits = 0; bits < 256; bits++) {
-    const double e4m3 = testing::decode_small(bits, 4, 3, true), e5m2 = testing::decode_small(bits, 5, 2, false);
-    ASSERT_TRUE(Float8E4m3::to_float(bits) == e4m3 || std::isnan(e4m3)) << bits;
-    ASSERT_TRUE(Float8E5m2::to_float(bits) == e5m2 || std::isnan(e5m2)) << bits;
-  }
-}
-
-template <class Format>
-void check_rounding(int exponent, int mantissa, bool finite) {
-  std::mt19937 random(5);
-  const double largest = testing::decode_small((1U << (exponent + mantissa)) - (finite ? 2U : (1U << mantissa) + 1U),
-                                               exponent, mantissa, finite);
-  for (int i = 0; i < 200000; i++) {
-    const float value = std::ldexp(std::uniform_real_distribution<float>(-2, 2)(random),
-                                   static_cast<int>(random() % (1U << exponent)) - (1 << (exponent - 1)) - mantissa);
-    if (std::fabs(value) > largest) continue;
-    ASSERT_EQ(Format::of_float(value), testing::encode_small(value, exponent, mantissa, finite)) << value;
+// Every pattern of a 16- or 8-bit float, widened and narrowed again by a product with 1, in every place of a vector.
+TEST_P(Kernels, EveryPatternOfSmallFloatsSurvives) {
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat8E4m3, DataType::kFloat8E5m2}) {
+    const size_t element = size_of(type), patterns = size_t{1} << (8 * element);
+    Buffer values(patterns * element), result(values.size());
+    for (size_t i = 0; i < patterns; i++) std::memcpy(&values[i * element], &i, element);
+    for (const size_t skipped : {0, 1, 5}) {
+      const size_t count = patterns - skipped;
+      of(type).scale(result.data(), &values[skipped * element], 1, count);
+      for (size_t i = 0; i < count; i++) {
+        const void *before = &values[(i + skipped) * element], *after = &result[i * element];
+        if (std::isnan(decode(type, before))) {
+          ASSERT_TRUE(std::isnan(decode(type, after))) << name_of(type) << " pattern " << i + skipped;
+        } else {
+          ASSERT_EQ(std::memcmp(before, after, element), 0) << name_of(type) << " pattern " << i + skipped;
+        }
+      }
+    }
   }
 }
 
-TEST(Formats, RoundToNearestEven) {
-  check_rounding<Float16>(5, 10, false);
-  check_rounding<Float8E4m3>(4, 3, true);
-  check_rounding<Float8E5m2>(5, 2, false);
-  EXPECT_EQ(bfloat16_of_float(1.00390625F), 0x3f80) << "a tie, to even";
-  EXPECT_EQ(bfloat16_of_float(1.01171875F), 0x3f82) << "a tie, to even";
+// Products of two random patterns fall everywhere: subnormal, tied, overflowing.
+TEST_P(Kernels, SmallFloatsRoundToNearestEven) {
+  std::mt19937 random(11);
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat8E4m3, DataType::kFloat8E5m2}) {
+    const size_t element = size_of(type), count = 20000;
+    Buffer a(count * element), b(a.size()), result(a.size());
+    for (unsigned char& byte : a) byte = static_cast<unsigned char>(random());
+    for (unsigned char& byte : b) byte = static_cast<unsigned char>(random());
+    const void* sources[] = {a.data(), b.data()};
+    of(type).fold[1](result.data(), sources, 2, count);
+    for (size_t i = 0; i < count; i++) {
+      const auto x = static_cast<float>(decode(type, &a[i * element]));
+      const auto y = static_cast<float>(decode(type, &b[i * element]));
+      const double expected = testing::rounded(type, static_cast<double>(x * y));
+      const double got = decode(type, &result[i * element]);
+      ASSERT_TRUE(got == expected || (std::isnan(got) && std::isnan(expected)))
+          << name_of(type) << ": " << x << " * " << y << " gave " << got << ", not " << expected;
+    }
+  }
 }
 
-TEST(Formats, OverflowAndNan) {
-  EXPECT_EQ(Float16::of_float(65520), 0x7c00U) << "rounds to infinity";
-  EXPECT_EQ(Float16::of_float(65519), 0x7bffU);
-  EXPECT_EQ(Float8E4m3::of_float(1e9F), 0x7fU) << "no infinities: NaN";
-  EXPECT_EQ(Float8E4m3::of_float(448), 0x7eU);
-  EXPECT_EQ(Float8E5m2::of_float(1e9F), 0x7cU);
-  EXPECT_TRUE(std::isnan(float_of_bfloat16(bfloat16_of_float(float_of_bits(0x7f800001)))));
-  EXPECT_TRUE(std::isnan(Float16::to_float(Float16::of_float(std::nanf("")))));
+// ---- scale() at the ends of the integers ----
+
+TEST_P(Kernels, ScaledIntegersStopAtTheEndsOf64Bits) {
+  const int64_t values[] = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), -3, 5};
+  int64_t result[4];
+  of(DataType::kInt64).scale(result, values, 2.5, 4);
+  EXPECT_THAT(result, ::testing::ElementsAre(values[0], values[1], -7, 12));
+  const uint64_t natural[] = {std::numeric_limits<uint64_t>::max(), 7};
+  uint64_t natural_result[2];
+  of(DataType::kUint64).scale(natural_result, natural, 1, 2);
+  EXPECT_THAT(natural_result, ::testing::ElementsAre(natural[0], 7));
+  of(DataType::kUint64).scale(natural_result, natural, -1, 2);
+  EXPECT_THAT(natural_result, ::testing::ElementsAre(0, 0));
+}
+
+TEST_P(Kernels, IntegerQuotientsAreExact) {
+  std::mt19937 random(7);
+  const auto check = [&](DataType type, auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values(1000), result(1000);
+    for (const int64_t divisor : {1, 2, 3, 7, 255, 65537, 2147483647}) {
+      for (T& value : values) value = static_cast<T>(random());
+      values[0] = std::numeric_limits<T>::max();
+      values[1] = std::numeric_limits<T>::min();
+      of(type).divide(result.data(), values.data(), divisor, values.size());
+      for (size_t i = 0; i < values.size(); i++) {
+        ASSERT_EQ(result[i], static_cast<T>(static_cast<int64_t>(values[i]) / divisor)) << values[i] << "/" << divisor;
+      }
+    }
+  };
+  check(DataType::kInt8, int8_t{});
+  check(DataType::kUint8, uint8_t{});
+  check(DataType::kInt16, int16_t{});
+  check(DataType::kUint16, uint16_t{});
+  check(DataType::kInt32, int32_t{});
+  check(DataType::kUint32, uint32_t{});
+}
+
+// ---- The choice of an instruction set ----
+
+TEST(Tables, TheWidestWithinTheLimit) {
+  const std::vector<const ReduceTable*> usable = usable_reduce_tables();
+  EXPECT_EQ(usable.back(), &reduce_table_portable());
+  EXPECT_EQ(&widest_reduce_table(""), usable.front());
+  EXPECT_EQ(&widest_reduce_table("portable"), &reduce_table_portable());
+  for (const ReduceTable* table : usable) EXPECT_EQ(&widest_reduce_table(table->name), table);
+}
+
+TEST(Tables, PealSimdLowersIt) {
+  EXPECT_EXIT(
+      {
+        setenv("PEAL_SIMD", "portable", 1);
+        std::exit(simd_in_use() == "portable" ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// ---- reduce() itself ----
+
+TEST(Reduce, OneSourceIsCopiedAndNoElementsAreNoWork) {
+  const std::vector<float> source = {1, 2, 3};
+  std::vector<float> result(3);
+  const void* sources[] = {source.data()};
+  reduce(DataType::kFloat32, ReduceOp::kSum, result.data(), sources, 3);
+  EXPECT_EQ(result, source);
+  const void* nothing[] = {nullptr, nullptr};
+  reduce(DataType::kFloat32, ReduceOp::kSum, nullptr, nothing, 0);
+  scale(DataType::kFloat32, nullptr, nullptr, 2, 0);
+  divide(DataType::kFloat32, nullptr, nullptr, 2, 0);
+}
+
+TEST(Reduce, AveragesAndPremultipliedSumsCombineAsSums) {
+  const std::vector<int32_t> a = {1, 2}, b = {5, 7};
+  std::vector<int32_t> result(2);
+  const void* sources[] = {a.data(), b.data()};
+  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kPremulSum}) {
+    result = {0, 0};
+    reduce(DataType::kInt32, op, result.data(), sources, 2);
+    EXPECT_THAT(result, ::testing::ElementsAre(6, 9)) << name_of(op);
+  }
 }
 
 // ---- Names ----

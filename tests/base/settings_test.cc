@@ -2,18 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "base/host.h"
-#include "base/log.h"
 
 namespace peal {
 namespace {
@@ -76,6 +72,30 @@ TEST(Settings, WrongValuesNameVariableValueAndWhatIsLegal) {
   EXPECT_THAT(error_of({{"PEAL_TIMEOUT", "99999999999999999999"}}), HasSubstr("PEAL_TIMEOUT"));
 }
 
+TEST(Settings, WordsOutsideTheListOfLegalOnes) {
+  EXPECT_THAT(error_of({{"PEAL_SIMD", "avx3"}}), HasSubstr("PEAL_SIMD='avx3': expected one of avx512, avx2, portable"));
+  EXPECT_THAT(error_of({{"PEAL_SOCKET_FAMILY", "inet"}}), HasSubstr("one of AF_INET, AF_INET6"));
+  EXPECT_EQ(Settings::from({{"PEAL_SIMD", ""}}).simd, "") << "empty is the default";
+  EXPECT_EQ(Settings::from({{"PEAL_DEBUG", "TRACE"}}).debug, "TRACE");
+}
+
+TEST(Settings, TheEndsOfARangeAreLegal) {
+  EXPECT_EQ(Settings::from({{"PEAL_NSOCKS", "1"}}).nsocks, 1);
+  EXPECT_EQ(Settings::from({{"PEAL_NSOCKS", "64"}}).nsocks, 64);
+  EXPECT_THAT(error_of({{"PEAL_NSOCKS", "65"}}), HasSubstr("from 1 to 64"));
+  EXPECT_THAT(error_of({{"PEAL_BUFFSIZE", "4095"}}), HasSubstr("PEAL_BUFFSIZE='4095': expected 4096 to 1073741824"));
+  EXPECT_THAT(error_of({{"PEAL_RANK", "-2"}}), HasSubstr("PEAL_RANK='-2'"));
+}
+
+TEST(Settings, EveryDefaultIsALegalValue) {
+  Environment environment;
+  for (const SettingRow& row : setting_rows({})) {
+    if (!row.initial.empty()) environment[row.name] = row.initial;
+  }
+  EXPECT_GT(environment.size(), 10U);
+  EXPECT_NO_THROW(Settings::from(environment));
+}
+
 TEST(Settings, AMisspeltVariableIsReportedWithTheNearest) {
   const Settings settings = Settings::from({{"PEAL_TIMOUT", "5"}, {"PEAL_XYZZY_PLUGH", "5"}});
   ASSERT_EQ(settings.unknown.size(), 2U);
@@ -106,7 +126,21 @@ TEST(Settings, ConfFileErrorsNameFileAndLine) {
   const TemporaryFile no_value("PEAL_NSOCKS=2\nnonsense\n"), unknown("PEAL_NSOCK=2\n");
   EXPECT_THAT(error_of({{"PEAL_CONF_FILE", no_value.path()}}), HasSubstr(no_value.path() + ":2: expected NAME=value"));
   EXPECT_THAT(error_of({{"PEAL_CONF_FILE", unknown.path()}}), HasSubstr(":1: PEAL_NSOCK is no setting"));
-  EXPECT_THAT(error_of({{"PEAL_CONF_FILE", "/nonexistent/file"}}), HasSubstr("/nonexistent/file"));
+  EXPECT_THAT(error_of({{"PEAL_CONF_FILE", "/nonexistent/file"}}), HasSubstr("'/nonexistent/file': No such file"));
+  EXPECT_THAT(error_of({{"PEAL_CONF_FILE", "/proc"}}), HasSubstr("'/proc': Is a directory"));
+  const TemporaryFile no_name("=2\n"), nested("# first\nCONF_FILE=other\n"), value("\n\nTIMEOUT = soon\n");
+  EXPECT_THAT(error_of({{"PEAL_CONF_FILE", no_name.path()}}), HasSubstr(":1: expected NAME=value, found '=2'"));
+  EXPECT_THAT(error_of({{"PEAL_CONF_FILE", nested.path()}}), HasSubstr(":2: a conf file can't name another"));
+  EXPECT_THAT(error_of({{"PEAL_CONF_FILE", value.path()}}),
+              HasSubstr(value.path() + ":3: PEAL_TIMEOUT='soon': expected a whole number"));
+}
+
+TEST(Settings, ConfFilesMayBeEmptyEndWithoutANewlineAndSayThingsTwice) {
+  const TemporaryFile empty(""), odd("NSOCKS=3\r\n  ROOT = host:1=2  \nNSOCKS=5");
+  EXPECT_EQ(Settings::from({{"PEAL_CONF_FILE", empty.path()}}).nsocks, 2);
+  const Settings settings = Settings::from({{"PEAL_CONF_FILE", odd.path()}});
+  EXPECT_EQ(settings.nsocks, 5) << "the last one counts";
+  EXPECT_EQ(settings.root, "host:1=2");
 }
 
 TEST(Settings, TheKeyIsNeverShown) {
@@ -123,7 +157,9 @@ TEST(ParseBytes, BinarySuffixesAndFractions) {
   EXPECT_EQ(parse_bytes("64k"), 65536U);
   EXPECT_EQ(parse_bytes("1MiB"), 1048576U);
   EXPECT_EQ(parse_bytes("0.5G"), 536870912U);
-  for (const char* wrong : {"", "M", "-1", "1.2.3", "5X", "1e3", "999999999T"}) {
+  EXPECT_EQ(parse_bytes("9007199254740993"), 9007199254740993U) << "whole numbers don't go through a double";
+  for (const char* wrong : {"", "M", "-1", "1.2.3", "5X", "1e3", "1.5.K", ".", "K", "1KB2", "999999999T",
+                            "18446744073709551616", "8388608T"}) {
     EXPECT_THROW(parse_bytes(wrong), Error) << wrong;
   }
 }
@@ -133,60 +169,6 @@ TEST(Nearest, WithinAThirdOfTheWord) {
   EXPECT_EQ(nearest("rign", words), "ring");
   EXPECT_EQ(nearest("binomal", words), "binomial");
   EXPECT_EQ(nearest("quicksort", words), "");
-}
-
-TEST(Log, LinesNameHostProcessRankAndLevel) {
-  const TemporaryFile file("");
-  Settings settings;
-  settings.debug = "INFO";
-  settings.debug_file = file.path() + ".%r.%p";
-  const std::string path = file.path() + ".7." + std::to_string(getpid());
-  {
-    Log log(settings, 7);
-    EXPECT_TRUE(log.enabled(LogLevel::kInfo));
-    EXPECT_FALSE(log.enabled(LogLevel::kTrace));
-    log.warn("careful");
-    log.write(LogLevel::kTrace, "unseen");
-  }
-  std::ifstream lines(path);
-  std::string line, more;
-  std::getline(lines, line);
-  EXPECT_EQ(line, host_name() + " " + std::to_string(getpid()) + " [7] WARN careful");
-  EXPECT_FALSE(std::getline(lines, more)) << more;
-  std::remove(path.c_str());
-}
-
-TEST(Log, BadSettingsAreRefused) {
-  Settings settings;
-  settings.debug = "LOUD";
-  EXPECT_THROW(Log(settings, 0), Error);
-  settings.debug = "WARN";
-  settings.debug_file = "/proc/no/such/directory";
-  EXPECT_THROW(Log(settings, 0), Error);
-}
-
-TEST(Host, UsableCoresFollowTheAffinityMask) {
-  cpu_set_t before, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-  EXPECT_LE(usable_cores(), CPU_COUNT(&before));
-  CPU_ZERO(&one);
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (CPU_ISSET(cpu, &before)) {
-      CPU_SET(cpu, &one);
-      break;
-    }
-  }
-  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
-  EXPECT_EQ(usable_cores(), 1);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
-}
-
-TEST(Host, IdComesFromTheSettingOrTheKernel) {
-  Settings settings;
-  EXPECT_GT(host_id(settings).size(), 30U);
-  EXPECT_EQ(host_id(settings), host_id(settings));
-  settings.host_id = "mine";
-  EXPECT_EQ(host_id(settings), "mine");
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ TEST_P(Communicators, AbortFromAnotherThreadEndsAWait) {
   run_job(2, settings(), [](Communicator& c) {
     int mine = 0, go = 0;
     c.sendrecv(&mine, 1, 1 - c.rank(), &go, 1, 1 - c.rank(), DataType::kInt32);  // so that the two are connected
-    if (c.rank() == 1) {  // sees rank 0 go
+    if (c.rank() == 1) {                                                         // sees rank 0 go
       error_of(ErrorCode::kPeerFailed, [&] { c.recv(&go, 1, DataType::kInt32, 0); });
       return;
     }
