@@ -36,7 +36,8 @@ PEAL_API void reduce(DataType type, ReduceOp op, void* dst, std::span<const void
                      size_t count) noexcept;
 
 // dst[i] = src[i] * factor, in float32 arithmetic for 8-, 16- and 32-bit floats, in double for float64 and integers
-// (truncated toward zero; 64-bit integers go through long double, which holds them exactly). dst == src is allowed.
+// (truncated toward zero; 64-bit integers go through long double, which holds them exactly; a product beyond 64 bits
+// becomes the nearest end, one beyond a smaller type wraps). dst == src is allowed.
 PEAL_API void scale(DataType type, void* dst, const void* src, double factor, size_t count) noexcept;
 
 // dst[i] = src[i] / divisor: what kAvg needs. Floats divide in float32 (float64: double), integers exactly, toward

@@ -29,6 +29,9 @@ configure_package_config_file(cmake/peal-config.cmake.in ${PROJECT_BINARY_DIR}/p
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/peal
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/peal-config-version.cmake COMPATIBILITY SameMinorVersion)
+# Relative, so that an installed tree may be moved, or installed by --prefix to where it was not configured for.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+           OUTPUT_VARIABLE PEAL_PREFIX_FROM_PC)
 configure_file(cmake/peal.pc.in ${PROJECT_BINARY_DIR}/peal.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/peal-config.cmake ${PROJECT_BINARY_DIR}/peal-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/peal)

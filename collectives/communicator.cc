@@ -513,8 +513,14 @@ std::vector<std::string> Communicator::describe() const {
   return lines;
 }
 
-std::string Communicator::algorithm_for(std::string_view collective, size_t bytes) const {
-  return std::string(state_->selector().choose(parse_collective(collective), bytes, false).algorithm->name);
+std::string Communicator::algorithm_for(std::string_view collective, size_t bytes, bool symmetric) const {
+  const bool variant = collective.ends_with("_v");
+  if (variant) collective.remove_suffix(2);
+  const Collective which = parse_collective(collective);
+  // Of the v-variants these two alone know all counts on every rank.
+  const bool counts_known = !variant || which == Collective::kAllGather || which == Collective::kReduceScatter;
+  const bool maps = symmetric && which == Collective::kAllReduce;
+  return std::string(state_->selector().choose(which, bytes, maps, counts_known).algorithm->name);
 }
 
 std::string Communicator::transports_in_use() const {

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from programs import main, run
+from programs import BIN, main, run
 
 PROGRAMS = ("all_reduce all_gather reduce_scatter broadcast reduce alltoall alltoallv gather scatter sendrecv "
             "barrier").split()
@@ -69,6 +69,25 @@ class Results(unittest.TestCase):
 
     def test_symmetric_memory(self):
         self.check_table(perf("all_reduce", *QUICK, "--ranks", "3", "-R", "2", "-b", "8", "-e", "1M", "-f", "16"), "-R 2")
+
+    def test_the_algorithm_shown_is_the_one_taken(self):
+        done = perf("all_reduce", *QUICK, "--ranks", "2", "-R", "2", "-b", "64K", "-e", "64K", "--json")
+        row = json.loads(done.stdout)["rows"][0]
+        self.assertEqual((row["out_of_place"]["algorithm"], row["in_place"]["algorithm"]), ("two_shot", "symmetric"))
+        forced = perf("alltoallv", *QUICK, "--ranks", "2", "-b", "64K", "-e", "64K", "--json",
+                      settings={"PEAL_ALGO": "all_to_all:pairwise"})
+        self.assertEqual(json.loads(forced.stdout)["rows"][0]["algorithm"], "pairwise")
+
+    def test_bandwidth_of_caches_is_noted(self):
+        def noted(*flags):
+            done = perf("all_reduce", *QUICK, "--ranks", "2", "-c", "0", *flags)
+            return "all buffers fit in the caches" in done.stdout
+        facts = json.loads(run("peal-info", "--json").stdout)
+        if "last-level cache" not in facts["machine"]:
+            self.skipTest("this machine's caches are not known")
+        self.assertFalse(noted("-b", "8", "-e", "64K", "-f", "8192"))
+        self.assertTrue(noted("-b", "1M", "-e", "1M"))
+        self.assertFalse(noted("-b", "1M", "-e", "1M", "--fresh"))
 
     def test_unchecked_is_not_available(self):
         done = perf("all_reduce", *QUICK, "--ranks", "2", "-b", "8", "-e", "8", "-c", "0")
@@ -139,6 +158,20 @@ class Errors(unittest.TestCase):
         done = perf("broadcast", "--ranks", "2", "-r", "2", "-b", "8", "-e", "8")
         self.assertEqual(done.returncode, 6)
         self.assertIn("ranks are 0 to 1", done.stderr)
+
+    def test_more_memory_than_there_is(self):
+        done = perf("all_reduce", "--ranks", "4", "-e", "1000G")
+        self.assertEqual(done.returncode, 6)
+        self.assertRegex(done.stderr, r"4 rank\(s\) need 12000\.0 GiB of memory, .* are available")
+
+    def test_ranks_that_a_launcher_started_are_not_started_again(self):
+        program = str(BIN / "all_reduce_perf")
+        done = run("peal-run", "-n", "2", program, *QUICK, "--ranks", "2", "-b", "8", "-e", "8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(" 2 ranks", done.stdout)
+        done = run("peal-run", "-n", "2", program, *QUICK, "--ranks", "3")
+        self.assertEqual(done.returncode, 6)
+        self.assertIn("--ranks 3 in a job that PEAL_* says has 2 ranks", done.stderr)
 
     def test_below_the_required_bandwidth_is_7(self):
         done = perf("all_reduce", *QUICK, "--ranks", "2", "-b", "8", "-e", "8", "--min_busbw", "1e9")

@@ -196,7 +196,7 @@ class AllToAll : public Blocked {
 // Blocks of a half, one and one and a half times the even share, equal both ways between two ranks.
 class AllToAllV : public Blocked {
  public:
-  AllToAllV() : Blocked("alltoallv", "all_to_all") {}
+  AllToAllV() : Blocked("alltoallv", "all_to_all_v") {}
   Blocks sent(const Shape& shape) const override {
     std::vector<size_t> counts;
     for (size_t peer = 0; peer < ranks_of(shape); peer++) {

@@ -18,6 +18,7 @@
 #include "base/version.h"
 #include "tools/local_launch.h"
 #include "tools/perf/measure.h"
+#include "tools/perf/memory_limit.h"
 #include "tools/perf/options.h"
 #include "tools/perf/plot_svg.h"
 #include "tools/perf/report.h"
@@ -130,9 +131,11 @@ int run_rank(const CommunicatorOptions& job, const CollectiveCase& what, const O
   return code;
 }
 
-int guarded_rank(const CommunicatorOptions& job, const CollectiveCase& what, const Options& options) {
+// An error becomes a line and an exit code.
+template <class Do>
+int guarded(const CollectiveCase& what, Do action) {
   try {
-    return run_rank(job, what, options);
+    return action();
   } catch (const Error& error) {
     fmt::print(stderr, "{}_perf: {}\n", what.name(), error.what());
     return exit_code_of(error);
@@ -142,22 +145,31 @@ int guarded_rank(const CommunicatorOptions& job, const CollectiveCase& what, con
   }
 }
 
+// Whether --ranks N is for this process to do, or was done by a launcher.
+bool starts_ranks(const Options& options, const Launch& launch) {
+  if (options.ranks == 0) return false;
+  if (launch.source == "alone") return true;
+  if (launch.size == options.ranks) return false;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--ranks {} in a job that {} says has {} ranks", options.ranks, launch.source, launch.size));
+}
+
+int start_ranks(const std::vector<std::string>& command, const Options& options) {
+  require_memory_for(Measurement::bytes_needed(options), options.ranks * options.threads);
+  LocalLaunch launch;
+  launch.ranks = options.ranks;
+  launch.command = command;
+  launch.command[0] = std::filesystem::read_symlink("/proc/self/exe");
+  return run_local_ranks(launch);
+}
+
 // -t: each process holds that many ranks, numbered process by process.
-int run_threads(const CollectiveCase& what, const Options& options) {
-  const Environment environment = process_environment();
-  Settings settings;
-  Launch launch;
-  try {
-    settings = Settings::from(environment);
-    launch = launch_from(settings, environment);
-  } catch (const Error& error) {
-    fmt::print(stderr, "{}_perf: {}\n", what.name(), error.what());
-    return exit_code_of(error);
-  }
+int run_threads(const CollectiveCase& what, const Options& options, Settings settings, const Launch& launch) {
+  if (options.ranks == 0) require_memory_for(Measurement::bytes_needed(options), options.threads);
   if (options.timeout_s > 0) settings.timeout_ms = std::min<int64_t>(settings.timeout_ms, options.timeout_s * 1000);
   CommunicatorOptions job;
   job.settings = std::make_shared<const Settings>(settings);
-  if (options.threads == 1) return guarded_rank(job, what, options);
+  if (options.threads == 1) return run_rank(job, what, options);
   job.size = launch.size * options.threads;
   if (launch.size == 1) {
     job.root = random_unix_root();
@@ -172,11 +184,20 @@ int run_threads(const CollectiveCase& what, const Options& options) {
     own.rank = launch.rank * options.threads + thread;
     threads.emplace_back([&, own] {
       int none = 0;
-      first_code.compare_exchange_strong(none, guarded_rank(own, what, options));
+      first_code.compare_exchange_strong(none, guarded(what, [&] { return run_rank(own, what, options); }));
     });
   }
   for (std::thread& thread : threads) thread.join();
   return first_code;
+}
+
+int run(const std::vector<std::string>& command, const CollectiveCase& what, const Options& options) {
+  const Environment environment = process_environment();
+  const Settings settings = Settings::from(environment);
+  const Launch launch = launch_from(settings, environment);
+  if (starts_ranks(options, launch)) return start_ranks(command, options);
+  arm_timeout(options.timeout_s);
+  return run_threads(what, options, settings, launch);
 }
 
 }  // namespace
@@ -193,18 +214,5 @@ int main(int argc, char** argv) {
   Options options;
   int code = 0;
   if (!parse_options(argc, argv, program, &options, &code)) return code;
-  if (options.ranks > 0 && peal::process_environment().count("PEAL_RANK") == 0) {
-    peal::LocalLaunch launch;
-    launch.ranks = options.ranks;
-    launch.command.assign(argv, argv + argc);
-    launch.command[0] = std::filesystem::read_symlink("/proc/self/exe");
-    try {
-      return peal::run_local_ranks(launch);
-    } catch (const peal::Error& error) {
-      fmt::print(stderr, "{}: {}\n", program, error.what());
-      return kInvalidUsage;
-    }
-  }
-  arm_timeout(options.timeout_s);
-  return run_threads(*what, options);
+  return guarded(*what, [&] { return run({argv, argv + argc}, *what, options); });
 }

@@ -28,13 +28,24 @@ double thread_cpu_us() {
   return us(usage.ru_utime) + us(usage.ru_stime);
 }
 
+// alltoallv's largest share is half as much again.
+size_t buffer_bytes(const Options& options) {
+  return options.max_bytes + options.max_bytes / 2 + options.unalign + 4096;
+}
+
+size_t pairs_of_buffers(const Options& options) {
+  return options.fresh ? std::clamp<size_t>(kFreshBytes / (2 * buffer_bytes(options)), 2, kMostFresh) : 1;
+}
+
 }  // namespace
+
+size_t Measurement::bytes_needed(const Options& options) {
+  return pairs_of_buffers(options) * 2 * buffer_bytes(options);
+}
 
 Measurement::Measurement(Communicator& communicator, const CollectiveCase& what, const Options& options)
     : communicator_(communicator), case_(what), options_(options) {
-  // alltoallv's largest share is half as much again.
-  const size_t bytes = options.max_bytes + options.max_bytes / 2 + options.unalign + 4096;
-  const size_t pairs = options.fresh ? std::clamp<size_t>(kFreshBytes / (2 * bytes), 2, kMostFresh) : 1;
+  const size_t bytes = buffer_bytes(options), pairs = pairs_of_buffers(options);
   for (size_t i = 0; i < pairs; i++) {
     std::byte* send = allocate(bytes);
     pool_.push_back({send, allocate(bytes)});
@@ -74,19 +85,26 @@ void Measurement::run_once(const Shape& shape, const Pair& pair) {
   for (Work& work : works_) work.wait();
 }
 
-uint64_t Measurement::check(const Shape& shape, const Pattern& pattern, const Pair& pair, bool in_place) {
+// What is to be sent, and garbage where a result must come.
+void Measurement::fill(const Shape& shape, const Pattern& pattern, bool in_place) {
+  const Pair pair = buffers(shape, in_place, 0);
   const size_t element = size_of(shape.type);
   const Blocks sent = case_.sent(shape), received = case_.received(shape);
   if (!in_place) std::memset(pair.recv, 0x5a, received.elements * element);
   for (size_t b = 0; b < sent.counts.size(); b++) {
     pattern.input(shape.rank, b).fill(pair.send + sent.displacements[b] * element, sent.counts[b]);
   }
-  case_.start(communicator_, shape, pair.send, pair.recv).wait();
+}
+
+// Collective: elements that differ from the exact result, on all ranks.
+uint64_t Measurement::count_wrong(const Shape& shape, const Pattern& pattern, bool in_place) {
+  const Pair pair = buffers(shape, in_place, 0);
+  const Blocks received = case_.received(shape);
   uint64_t wrong = 0, all = 0;
   for (size_t b = 0; b < received.counts.size(); b++) {
-    wrong +=
-        case_.expected(shape, pattern, b)
-            .count_wrong(pair.recv + received.displacements[b] * element, received.counts[b], pattern.tolerance_ulps());
+    wrong += case_.expected(shape, pattern, b)
+                 .count_wrong(pair.recv + received.displacements[b] * size_of(shape.type), received.counts[b],
+                              pattern.tolerance_ulps());
   }
   communicator_.all_reduce(&wrong, &all, 1, DataType::kUint64);
   return all;
@@ -131,28 +149,41 @@ double Measurement::combined(double mine) {
   return sum;
 }
 
-Timing Measurement::measure_place(const Shape& shape, bool in_place) {
-  Timing timing;
-  const Pattern pattern(shape.type, shape.op, case_.reduces(), shape.ranks);
-  if (options_.checks > 0 && case_.has_sizes()) timing.wrong = 0;
-  for (int i = 0; i < options_.checks && case_.has_sizes(); i++) {
-    *timing.wrong += check(shape, pattern, buffers(shape, in_place, 0), in_place);
-  }
-  for (int i = 0; i < options_.warmup; i++) run_once(shape, buffers(shape, in_place, static_cast<size_t>(i)));
+void Measurement::time(const Shape& shape, bool in_place, Timing* timing) {
   const bool one_by_one = options_.isolated || options_.per_iteration || options_.json || !options_.output_file.empty();
   std::vector<double> each;
   const double cpu = thread_cpu_us();
-  timing.us = combined(timed_us(shape, in_place, one_by_one ? &each : nullptr));
-  timing.cpu_us = (thread_cpu_us() - cpu) / options_.iterations / options_.aggregated;
-  timing.algbw = static_cast<double>(shape.bytes) / timing.us / 1e3;
-  timing.busbw = timing.algbw * case_.bus_factor(shape.ranks);
-  if (!each.empty()) {
-    std::sort(each.begin(), each.end());
-    timing.least_us = each.front();
-    timing.median_us = each[each.size() / 2];
-    timing.p99_us = each[std::min(each.size() - 1, each.size() * 99 / 100)];
-    timing.largest_us = each.back();
+  timing->us = combined(timed_us(shape, in_place, one_by_one ? &each : nullptr));
+  timing->cpu_us = (thread_cpu_us() - cpu) / options_.iterations / options_.aggregated;
+  timing->algbw = static_cast<double>(shape.bytes) / timing->us / 1e3;
+  timing->busbw = timing->algbw * case_.bus_factor(shape.ranks);
+  if (each.empty()) return;
+  std::sort(each.begin(), each.end());
+  timing->least_us = each.front();
+  timing->median_us = each[each.size() / 2];
+  timing->p99_us = each[std::min(each.size() - 1, each.size() * 99 / 100)];
+  timing->largest_us = each.back();
+}
+
+Timing Measurement::measure_place(const Shape& shape, bool in_place) {
+  Timing timing;
+  if (!case_.collective().empty()) {
+    timing.algorithm =
+        communicator_.algorithm_for(case_.collective(), shape.bytes, in_place && options_.local_register == 2);
   }
+  const Pattern pattern(shape.type, shape.op, case_.reduces(), shape.ranks);
+  const bool checked = options_.checks > 0 && case_.has_sizes();
+  if (checked) timing.wrong = 0;
+  for (int i = 0; i < options_.checks && checked; i++) {
+    fill(shape, pattern, in_place);
+    case_.start(communicator_, shape, buffers(shape, in_place, 0).send, buffers(shape, in_place, 0).recv).wait();
+    *timing.wrong += count_wrong(shape, pattern, in_place);
+  }
+  // Timed iterations must give the right result too; in place they go on from each other's.
+  if (checked && !in_place) fill(shape, pattern, in_place);
+  for (int i = 0; i < options_.warmup; i++) run_once(shape, buffers(shape, in_place, static_cast<size_t>(i)));
+  time(shape, in_place, &timing);
+  if (checked && !in_place) *timing.wrong += count_wrong(shape, pattern, in_place);
   return timing;
 }
 
@@ -160,9 +191,8 @@ Row Measurement::measure(DataType type, ReduceOp op, int root, size_t bytes) {
   Row row;
   row.shape = {type, op, root, communicator_.size(), communicator_.rank(), 0, 0};
   case_.fit(row.shape, bytes);
-  if (!case_.collective().empty()) {
-    row.algorithm = communicator_.algorithm_for(case_.collective(), row.shape.bytes);
-  }
+  const size_t own_bytes = (case_.sent(row.shape).elements + case_.received(row.shape).elements) * size_of(type);
+  row.touched_bytes = own_bytes * static_cast<size_t>(communicator_.size()) * pool_.size();
   row.transport = communicator_.transports_in_use();
   row.out_of_place = measure_place(row.shape, false);
   if (case_.has_in_place()) row.in_place = measure_place(row.shape, true);

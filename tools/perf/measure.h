@@ -12,6 +12,7 @@
 namespace peal::perf {
 
 struct Timing {
+  std::string algorithm;          // or "" where none is chosen
   double us = 0;                  // per operation, combined over ranks by -a
   double algbw = 0, busbw = 0;    // GB/s (1e9 bytes)
   std::optional<uint64_t> wrong;  // elements on all ranks; none: not checked
@@ -22,7 +23,8 @@ struct Timing {
 
 struct Row {
   Shape shape;
-  std::string algorithm, transport;
+  std::string transport;
+  size_t touched_bytes = 0;  // of all ranks' buffers, over all iterations
   Timing out_of_place;
   std::optional<Timing> in_place;
 };
@@ -30,6 +32,9 @@ struct Row {
 class Measurement {
  public:
   Measurement(Communicator& communicator, const CollectiveCase& what, const Options& options);
+
+  // Bytes that each rank's measurement allocates.
+  static size_t bytes_needed(const Options& options);
 
   // Collective: all ranks measure the same line.
   Row measure(DataType type, ReduceOp op, int root, size_t bytes);
@@ -47,7 +52,9 @@ class Measurement {
 
   std::byte* allocate(size_t bytes);
   Timing measure_place(const Shape& shape, bool in_place);
-  uint64_t check(const Shape& shape, const Pattern& pattern, const Pair& pair, bool in_place);
+  void time(const Shape& shape, bool in_place, Timing* timing);
+  void fill(const Shape& shape, const Pattern& pattern, bool in_place);
+  uint64_t count_wrong(const Shape& shape, const Pattern& pattern, bool in_place);
   Pair buffers(const Shape& shape, bool in_place, size_t turn) const;
   void run_once(const Shape& shape, const Pair& pair);
   double timed_us(const Shape& shape, bool in_place, std::vector<double>* each_us);

@@ -87,7 +87,10 @@ void add_sweep(CLI::App& app, Options* o) {
 void add_running(CLI::App& app, Options* o, int* gpus) {
   app.add_option("--ranks", o->ranks, "start this many ranks on this host")->check(CLI::Range(1, 4096));
   app.add_option("-t,--nthreads", o->threads, "ranks as threads of each process (1)")->check(CLI::Range(1, 1024));
-  app.add_option("-g,--ngpus", *gpus, "devices per thread: only 1 on host memory")->check(CLI::Range(1, 1));
+  app.add_option("-g,--ngpus", *gpus, "devices per thread: only 1 on host memory")->check([](const std::string& text) {
+    return text == "1" ? ""
+                       : fmt::format("{}: buffers are in host memory, one per thread, so that only 1 is legal", text);
+  });
   app.add_option("-z,--blocking", o->blocking, "1: blocking calls; 0: asynchronous ones, then waiting (0)");
   app.add_option_function<int>(
          "-a,--average", [o](int which) { o->average = static_cast<Average>(which); },

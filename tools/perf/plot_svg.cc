@@ -95,13 +95,17 @@ std::string panel(const std::vector<Curve>& curves, const Axis& x, const Axis& y
                   Value value) {
   std::string svg = text_at(kLeft, top - 10, "start", title, " font-weight='bold'") + size_axis(x, top) + value_axis(y);
   for (size_t c = 0; c < curves.size(); c++) {
-    std::string path;
-    for (const Point& point : curves[c].points) {
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", x.at(point.size), y.at(value(point)));
-    }
     const char* color = kColors[c % std::size(kColors)];
+    std::string path, dots;
+    for (const Point& point : curves[c].points) {
+      const double px = x.at(point.size), py = y.at(value(point));
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", px, py);
+      dots +=
+          fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='2.5' fill='{}'><title>{}: {:.4g}</title></circle>\n", px, py,
+                      color, size_label(point.size), value(point));  // browsers show the title under the pointer
+    }
     const char* dash = c % 2 == 1 ? " stroke-dasharray='6 3'" : "";
-    svg += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='2'{}/>\n", path, color, dash);
+    svg += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='2'{}/>\n{}", path, color, dash, dots);
   }
   return svg;
 }

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
+#include "topology/machine.h"
 
 namespace peal::perf {
 namespace {
@@ -17,7 +19,15 @@ std::string op_name(const CollectiveCase& what, const Row& row) {
   return what.reduces() ? std::string(name_of(row.shape.op)) : "none";
 }
 
+// "two_shot", or where in place takes another one "two_shot/symmetric".
+std::string algorithms_of(const Row& row) {
+  const std::string& first = row.out_of_place.algorithm;
+  return row.in_place && row.in_place->algorithm != first ? first + "/" + row.in_place->algorithm : first;
+}
+
 int root_shown(const CollectiveCase& what, const Row& row) { return what.rooted() ? row.shape.root : -1; }
+
+constexpr size_t kBandwidthBytes = 1 << 20;
 
 // Four or so digits whatever the size, in `width` columns.
 std::string number(double value, int width) {
@@ -36,6 +46,7 @@ std::string human(size_t bytes) {
 nlohmann::json to_json(const Timing& timing) {
   nlohmann::json json = {
       {"time_us", timing.us}, {"algbw", timing.algbw}, {"busbw", timing.busbw}, {"cpu_us", timing.cpu_us}};
+  json["algorithm"] = timing.algorithm;
   json["wrong"] = timing.wrong ? nlohmann::json(*timing.wrong) : nlohmann::json(nullptr);
   if (timing.least_us) {
     json["min_us"] = *timing.least_us;
@@ -93,8 +104,8 @@ void Report::add(const Row& row) {
       options_.timestamps ? fmt::format("  {:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr))) : "";
   fmt::print(out_, "  {:>12} {:>12} {:>9} {:>7} {:>6} {} {}  {}{}{}{}\n", row.shape.bytes, row.shape.count,
              name_of(row.shape.type), op_name(case_, row), root_shown(case_, row), cells(row.out_of_place),
-             row.in_place ? cells(*row.in_place) : none, row.algorithm, row.algorithm.empty() ? "" : ", ",
-             row.transport, stamp);
+             row.in_place ? cells(*row.in_place) : none, algorithms_of(row),
+             row.out_of_place.algorithm.empty() ? "" : ", ", row.transport, stamp);
   if (options_.per_iteration) {
     print_distribution("out-of-place", row.out_of_place);
     if (row.in_place) print_distribution("in-place", *row.in_place);
@@ -119,11 +130,31 @@ double Report::average_busbw() const {
   return timings == 0 ? 0 : sum / static_cast<double>(timings);
 }
 
+size_t Report::cached_up_to(size_t cache_bytes) const {
+  size_t largest = 0;
+  for (const Row& row : rows_) {
+    if (row.touched_bytes <= cache_bytes) largest = std::max(largest, row.shape.bytes);
+  }
+  return largest;
+}
+
+// Bandwidth above what memory could give is no wonder where the buffers never leave the cache; but it must be said.
+void Report::print_note_on_caches() const {
+  size_t cache_bytes = 0;
+  for (const CacheGroup& cache : discover_machine().last_level_caches) cache_bytes += cache.bytes;
+  const size_t cached = cached_up_to(cache_bytes);
+  if (cached < kBandwidthBytes) return;  // what is small is about latency anyway
+  fmt::print(out_,
+             "# Note: up to {} all buffers fit in the caches ({}), whose bandwidth is shown, not memory's: --fresh\n",
+             human(cached), human(cache_bytes));
+}
+
 void Report::finish() {
   if (options_.checks > 0) {
     fmt::print(out_, "# Out of bounds values : {} {}\n", wrong_, wrong_ == 0 ? "OK" : "FAILED");
   }
   fmt::print(out_, "# Avg bus bandwidth    : {:.4f}\n", average_busbw());
+  print_note_on_caches();
   std::fflush(out_);
 }
 
@@ -132,7 +163,7 @@ std::string Report::json() const {
   for (const Row& row : rows_) {
     nlohmann::json one = {{"size", row.shape.bytes},         {"count", row.shape.count},
                           {"type", name_of(row.shape.type)}, {"redop", op_name(case_, row)},
-                          {"root", root_shown(case_, row)},  {"algorithm", row.algorithm},
+                          {"root", root_shown(case_, row)},  {"algorithm", algorithms_of(row)},
                           {"transport", row.transport},      {"out_of_place", to_json(row.out_of_place)}};
     one["in_place"] = row.in_place ? to_json(*row.in_place) : nlohmann::json(nullptr);
     rows.push_back(one);
@@ -151,7 +182,7 @@ std::string Report::csv() const {
   for (const Row& row : rows_) {
     const auto line = [&](const char* place, const Timing& timing) {
       text += fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.5f},{:.5f},{}\n", row.shape.bytes, row.shape.count,
-                          name_of(row.shape.type), op_name(case_, row), root_shown(case_, row), row.algorithm,
+                          name_of(row.shape.type), op_name(case_, row), root_shown(case_, row), timing.algorithm,
                           row.transport, place, timing.us, timing.algbw, timing.busbw,
                           timing.wrong ? fmt::format("{}", *timing.wrong) : "");
     };

@@ -28,6 +28,8 @@ class Report {
 
  private:
   std::string cells(const Timing& timing) const;
+  size_t cached_up_to(size_t cache_bytes) const;
+  void print_note_on_caches() const;
   void print_distribution(const char* place, const Timing& timing);
 
   const CollectiveCase& case_;
