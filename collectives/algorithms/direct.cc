@@ -8,6 +8,24 @@
 #include "collectives/plan_builder.h"
 
 namespace peal {
+namespace {
+
+// Chunk c of the input into slot c, for its owner c to read: all but this rank's own.
+void publish_others_chunks(PlanBuilder& plan, int n, int rank) {
+  if (rank > 0) plan.copy(shared(0, 0, rank), in(0, rank));
+  if (rank + 1 < n) plan.copy(shared(rank + 1, rank + 1, n - rank - 1), in(rank + 1, n - rank - 1));
+  plan.publish(shared(0, 0, n), 0);
+}
+
+// Every other rank's chunk, from the one slot that it published; each rank begins with its successor.
+void read_everybodys_slot(PlanBuilder& plan, int n, int rank) {
+  for (int step = 1; step < n; step++) {
+    const int owner = wrap(rank + step, n);
+    plan.read(out(owner), owner, shared(0, owner), 0);
+  }
+}
+
+}  // namespace
 
 Plan one_shot_all_reduce(const PlanRequest& request) {
   PlanBuilder plan(Collective::kAllReduce, request, 1);
@@ -21,9 +39,7 @@ Plan one_shot_all_reduce(const PlanRequest& request) {
 Plan two_shot_all_reduce(const PlanRequest& request) {
   const int n = request.ranks, rank = request.rank;
   PlanBuilder plan(Collective::kAllReduce, request, n);
-  if (rank > 0) plan.copy(shared(0, 0, rank), in(0, rank));
-  if (rank + 1 < n) plan.copy(shared(rank + 1, rank + 1, n - rank - 1), in(rank + 1, n - rank - 1));
-  plan.publish(shared(0, 0, n), 0);
+  publish_others_chunks(plan, n, rank);
   plan.read_reduce(shared(rank, rank), in(rank), shared(rank, rank), 0);
   plan.publish(shared(rank, rank), 1);
   plan.copy(out(rank), shared(rank, rank));
@@ -52,9 +68,7 @@ Plan symmetric_all_reduce(const PlanRequest& request) {
 Plan direct_reduce_scatter(const PlanRequest& request) {
   const int n = request.ranks, rank = request.rank;
   PlanBuilder plan(Collective::kReduceScatter, request, n);
-  if (rank > 0) plan.copy(shared(0, 0, rank), in(0, rank));
-  if (rank + 1 < n) plan.copy(shared(rank + 1, rank + 1, n - rank - 1), in(rank + 1, n - rank - 1));
-  plan.publish(shared(0, 0, n), 0);
+  publish_others_chunks(plan, n, rank);
   plan.read_reduce(out(0), in(rank), shared(rank, rank), 0);
   return std::move(plan).finish();
 }
@@ -65,10 +79,7 @@ Plan direct_all_gather(const PlanRequest& request) {
   plan.copy(shared(0, rank), in(0));
   plan.publish(shared(0, rank), 0);
   plan.copy(out(rank), in(0));
-  for (int step = 1; step < n; step++) {
-    const int owner = wrap(rank + step, n);
-    plan.read(out(owner), owner, shared(0, owner), 0);
-  }
+  read_everybodys_slot(plan, n, rank);
   return std::move(plan).finish();
 }
 
@@ -104,10 +115,7 @@ Plan direct_gather(const PlanRequest& request) {
     return std::move(plan).finish();
   }
   plan.copy(out(rank), in(0));
-  for (int step = 1; step < n; step++) {
-    const int owner = wrap(rank + step, n);
-    plan.read(out(owner), owner, shared(0, owner), 0);
-  }
+  read_everybodys_slot(plan, n, rank);
   return std::move(plan).finish();
 }
 
@@ -119,9 +127,7 @@ Plan direct_scatter(const PlanRequest& request) {
     plan.read(out(0), request.root, shared(rank, rank), 0);
     return std::move(plan).finish();
   }
-  if (rank > 0) plan.copy(shared(0, 0, rank), in(0, rank));
-  if (rank + 1 < n) plan.copy(shared(rank + 1, rank + 1, n - rank - 1), in(rank + 1, n - rank - 1));
-  plan.publish(shared(0, 0, n), 0);
+  publish_others_chunks(plan, n, rank);
   plan.copy(out(0), in(rank));
   return std::move(plan).finish();
 }
@@ -129,9 +135,7 @@ Plan direct_scatter(const PlanRequest& request) {
 Plan direct_all_to_all(const PlanRequest& request) {
   const int n = request.ranks, rank = request.rank;
   PlanBuilder plan(Collective::kAllToAll, request, n);
-  if (rank > 0) plan.copy(shared(0, 0, rank), in(0, rank));
-  if (rank + 1 < n) plan.copy(shared(rank + 1, rank + 1, n - rank - 1), in(rank + 1, n - rank - 1));
-  plan.publish(shared(0, 0, n), 0);
+  publish_others_chunks(plan, n, rank);
   plan.copy(out(rank), in(rank));
   for (int step = 1; step < n; step++) {
     const int owner = wrap(rank + step, n);
