@@ -54,7 +54,7 @@ struct Pipe {
   File read, write;
   Pipe() {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", errno);
+    if (pipe2(ends, O_CLOEXEC) != 0) throw system_error("making a pipe (--prefix takes two a rank; ulimit -n)", errno);
     read = File(ends[0]);
     write = File(ends[1]);
   }

@@ -37,7 +37,7 @@ class Info(unittest.TestCase):
         done = run("peal-info", "--explain", "all_reduce", "1MiB")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("two_shot", done.stdout)
-        network = json.loads(run("peal-info", "--explain", "all_reduce", "1MiB", "--network", "--json").stdout)
+        network = json.loads(run("peal-info", "--explain", "all_reduce", "1MiB", "--transport", "tcp", "--json").stdout)
         self.assertNotIn("two_shot", [choice["algorithm"] for choice in network])
         times = [choice["expected_us"] for choice in network]
         self.assertEqual(times, sorted(times))
@@ -45,7 +45,10 @@ class Info(unittest.TestCase):
     def test_usage_errors_are_2_and_say_what(self):
         for words, said in ((["--nonsense"], "nonsense"), (["--plan", "rign", "all_reduce", "3"], "did you mean ring"),
                             (["--plan", "ring", "allreduce", "3"], "all_reduce"), (["--plan", "ring", "all_reduce", "x"], "x"),
-                            (["--explain", "all_reduce", "1Q"], "1Q"), (["--explain", "all_reduce"], "explain")):
+                            (["--explain", "all_reduce", "1Q"], "1Q"),
+                            (["--explain", "all_reduce", "1M", "--transport", "tpc"], "did you mean tcp"),
+                            (["--markdown"], "--env"), (["--env", "--plan", "ring", "all_reduce", "3"], "excludes"),
+                            (["--explain", "all_reduce"], "explain")):
             done = run("peal-info", *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(said, done.stderr, words)

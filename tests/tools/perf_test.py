@@ -159,6 +159,13 @@ class Errors(unittest.TestCase):
         self.assertEqual(done.returncode, 6)
         self.assertIn("ranks are 0 to 1", done.stderr)
 
+    def test_files_that_cannot_be_written_are_told_before_measuring(self):
+        for option in ("-J", "--plot"):
+            done = perf("all_reduce", "--ranks", "2", option, "/no/such/folder/file")
+            self.assertEqual(done.returncode, 6)
+            self.assertIn("'/no/such/folder/file': No such file or directory", done.stderr)
+            self.assertEqual(done.stdout, "")
+
     def test_more_memory_than_there_is(self):
         done = perf("all_reduce", "--ranks", "4", "-e", "1000G")
         self.assertEqual(done.returncode, 6)
@@ -176,6 +183,12 @@ class Errors(unittest.TestCase):
     def test_below_the_required_bandwidth_is_7(self):
         done = perf("all_reduce", *QUICK, "--ranks", "2", "-b", "8", "-e", "8", "--min_busbw", "1e9")
         self.assertEqual(done.returncode, 7)
+
+    def test_a_broken_connection_is_1_and_named(self):
+        done = perf("all_reduce", *QUICK, "--ranks", "2", "-b", "64K", "-e", "64K",
+                    settings={"PEAL_TRANSPORT": "faulty:tcp", "PEAL_FAULT": "fail_after=100000"})
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"rank \d \(host .*, pid \d+\).*injected fault.*all_reduce")
 
     def test_a_timeout_is_4(self):
         self.assertEqual(perf("all_reduce", "--ranks", "2", "-b", "8", "-e", "8", "-N", "0", "-T", "1").returncode, 4)

@@ -2,236 +2,68 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/host.h"
-#include "base/log.h"
-#include "base/reduce.h"
-#include "base/settings.h"
 #include "base/version.h"
-#include "collectives/algorithms/catalog.h"
-#include "collectives/select.h"
-#include "topology/machine.h"
-#include "transports/registry.h"
+#include "tools/info/facts.h"
+#include "tools/info/plans.h"
+#include "tools/info/settings_table.h"
 
+namespace peal::info {
 namespace {
-
-using nlohmann::json;
-using namespace peal;
 
 constexpr int kUsage = 2;
 
 struct Asked {
   bool env = false, markdown = false, as_json = false;
   std::vector<std::string> explain, plan;
-  int ranks = 4;
-  bool window = true;
+  ExplainedCall call;
 };
 
-// ---- Summary ----
-
-struct TransportLine {
-  std::string name, summary, why_not;
-};
-
-std::vector<TransportLine> transport_lines() {
-  const Settings settings = Settings::from(process_environment());
-  Log log(settings, 0);
-  TransportContext context;
-  context.host_id = host_id(settings);
-  context.settings = &settings;
-  context.log = &log;
-  std::vector<TransportLine> lines;
-  for (const TransportEntry& entry : transport_entries()) {
-    lines.push_back({std::string(entry.name), std::string(entry.summary), entry.why_not(context).value_or("")});
-  }
-  return lines;
+void add_options(CLI::App& app, Asked* asked) {
+  CLI::Option* env = app.add_flag("--env", asked->env, "every setting: effective value, and where it came from");
+  app.add_flag("--markdown", asked->markdown, "with --env: the table of docs/settings.md")->needs(env);
+  CLI::Option* explain = app.add_option("--explain", asked->explain,
+                                        "COLLECTIVE SIZE: what each algorithm would take, e.g. all_reduce 1MiB")
+                             ->expected(2);
+  app.add_option("--ranks", asked->call.ranks, "with --explain: ranks (4)")->check(CLI::Range(1, 4096))->needs(explain);
+  app.add_option("--transport", asked->call.transport, "with --explain: what joins the ranks (shm)")->needs(explain);
+  CLI::Option* plan =
+      app.add_option("--plan", asked->plan, "ALGORITHM COLLECTIVE RANKS: every rank's steps, e.g. ring all_reduce 8")
+          ->expected(3);
+  env->excludes(explain)->excludes(plan);
+  explain->excludes(plan);
+  app.add_flag("--json", asked->as_json, "JSON on standard output");
+  app.set_version_flag("--version", std::string(describe_build()));
 }
 
-json all_facts() {
-  json transports = json::array();
-  for (const TransportLine& line : transport_lines()) {
-    transports.push_back(
-        {{"name", line.name}, {"summary", line.summary}, {"usable", line.why_not.empty()}, {"why_not", line.why_not}});
+int show(Asked asked) {
+  if (asked.markdown) return show_settings(TableForm::kMarkdown);
+  if (asked.env) return show_settings(asked.as_json ? TableForm::kJson : TableForm::kText);
+  if (!asked.explain.empty()) {
+    asked.call.collective = asked.explain[0];
+    asked.call.size = asked.explain[1];
+    return show_explanation(asked.call, asked.as_json);
   }
-  json names = json::object();
-  for (const Algorithm& algorithm : algorithms()) {
-    names[std::string(name_of(algorithm.collective))].push_back(algorithm.name);
-  }
-  return {{"machine", peal::summary(discover_machine())},
-          {"build", describe_build()},
-          {"host", host_name()},
-          {"usable_cores", usable_cores()},
-          {"simd", simd_in_use()},
-          {"transports", transports},
-          {"algorithms", names}};
-}
-
-void print_summary(const json& all) {
-  fmt::print("Peal {}\nhost {}: {} usable core(s), reductions by {}\n{}\n\ntransports, by preference:\n",
-             all["build"].get<std::string>(), all["host"].get<std::string>(), all["usable_cores"].get<int>(),
-             all["simd"].get<std::string>(), all["machine"].get<std::string>());
-  for (const json& one : all["transports"]) {
-    const bool usable = one["usable"].get<bool>();
-    fmt::print("  {:<8} {}{}\n", one["name"].get<std::string>(), one["summary"].get<std::string>(),
-               usable ? "" : " (not here: " + one["why_not"].get<std::string>() + ")");
-  }
-  fmt::print("\nalgorithms:\n");
-  for (const auto& [collective, names] : all["algorithms"].items()) {
-    std::string line;
-    for (const json& name : names) line += " " + name.get<std::string>();
-    fmt::print("  {:<15}{}\n", collective, line);
-  }
-}
-
-// ---- Settings ----
-
-int show_settings(const Asked& asked) {
-  const Environment environment = process_environment();
-  const std::vector<SettingRow> rows = setting_rows(environment);
-  const std::vector<std::string> unknown = Settings::from(environment).unknown;
-  for (const std::string& sentence : unknown) fmt::print(stderr, "{}\n", sentence);
-  if (asked.as_json) {
-    json all = json::array();
-    for (const SettingRow& row : rows) {
-      all.push_back({{"name", row.name},
-                     {"type", row.type},
-                     {"default", row.initial},
-                     {"value", row.value},
-                     {"source", row.source},
-                     {"help", row.help}});
-    }
-    fmt::print("{}\n", all.dump(2));
-    return 0;
-  }
-  if (asked.markdown) {  // docs/settings.md: defaults alone, so that it is the same on every machine
-    fmt::print(
-        "# Settings\n\nGenerated by `peal-info --env --markdown` from base/settings.def. Each is an environment "
-        "variable; "
-        "`peal-info --env` prints\nthe effective values and where they came from.\n\n"
-        "| name | type | default | what |\n|---|---|---|---|\n");
-    for (const SettingRow& row : rows) {
-      fmt::print("| {} | {} | {} | {} |\n", row.name, row.type, row.initial.empty() ? "" : "`" + row.initial + "`",
-                 row.help);
-    }
-    return 0;
-  }
-  for (const SettingRow& row : rows) {
-    fmt::print("{:<24} {:<24} {:<12} {}\n", row.name, row.value.empty() ? "\"\"" : row.value, row.source, row.help);
-  }
-  return 0;
-}
-
-// ---- Explaining ----
-
-std::string human(double bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); unit++) bytes /= 1024;
-  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
-}
-
-int show_explanation(const Asked& asked) {
-  const Settings settings = Settings::from(process_environment());
-  const Collective collective = parse_collective(asked.explain.at(0));
-  size_t bytes = 0;
-  try {
-    bytes = parse_bytes(asked.explain.at(1));
-  } catch (const Error& error) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("size '{}' is not {}", asked.explain[1], error.what()));
-  }
-  JobShape job;
-  job.ranks = asked.ranks;
-  job.has_window = asked.window;
-  job.costs.ranks_per_core = static_cast<double>(asked.ranks) / usable_cores();
-  const PathCost path = asked.window ? PathCost{200, 6} : PathCost{15000, 1.2};
-  job.costs.path = [path](int, int) { return path; };
-  const Selector selector(job, settings.algo, static_cast<int>(settings.channels), settings.segment_size);
-  const std::vector<Choice> choices = selector.rank(collective, bytes, asked.window, true);
-  if (asked.as_json) {
-    json all = json::array();
-    for (const Choice& choice : choices) {
-      all.push_back({{"algorithm", choice.algorithm->name},
-                     {"channels", choice.channels},
-                     {"segment_bytes", choice.segment_bytes},
-                     {"expected_us", choice.expected_ns / 1e3}});
-    }
-    fmt::print("{}\n", all.dump(2));
-    return 0;
-  }
-  fmt::print("{} of {} on {} ranks ({:.2g} per core), {}: simulated, fastest first\n\n  {:<20} {:>12} {:>9} {:>10}\n",
-             name_of(collective), human(static_cast<double>(bytes)), asked.ranks, job.costs.ranks_per_core,
-             asked.window ? "all ranks share memory" : "over a network of 15 us and 1.2 GB/s", "algorithm", "time (us)",
-             "channels", "segment");
-  for (const Choice& choice : choices) {
-    fmt::print("  {:<20} {:>12.2f} {:>9} {:>10}{}\n", choice.algorithm->name, choice.expected_ns / 1e3, choice.channels,
-               choice.segment_bytes == 0 ? "-" : human(static_cast<double>(choice.segment_bytes)),
-               choice.algorithm->needs == Needs::kSymmetric ? "   (only on symmetric memory)" : "");
-  }
-  return 0;
-}
-
-int show_plan(const Asked& asked) {
-  const Algorithm& algorithm = find_algorithm(parse_collective(asked.plan.at(1)), asked.plan.at(0));
-  char* end = nullptr;
-  const long ranks = std::strtol(asked.plan.at(2).c_str(), &end, 10);
-  if (*end != '\0' || ranks < 1 || ranks > 4096) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("ranks '{}': expected a number from 1 to 4096", asked.plan[2]));
-  }
-  json all = json::array();
-  for (int rank = 0; rank < ranks; rank++) {
-    const Plan plan = build_plan(algorithm, {rank, static_cast<int>(ranks), 0, false});
-    if (!asked.as_json) {
-      fmt::print("{}", to_string(plan));
-      continue;
-    }
-    json steps = json::array();
-    for (const Step& step : plan.steps) steps.push_back({{"step", to_string(step)}, {"after", step.after}});
-    all.push_back({{"rank", rank}, {"chunks", plan.chunks}, {"steps", steps}});
-  }
-  if (asked.as_json) fmt::print("{}\n", all.dump(2));
-  return 0;
-}
-
-int show(const Asked& asked) {
-  if (asked.env) return show_settings(asked);
-  if (!asked.explain.empty()) return show_explanation(asked);
-  if (!asked.plan.empty()) return show_plan(asked);
-  const json all = all_facts();
-  if (asked.as_json) {
-    fmt::print("{}\n", all.dump(2));
-  } else {
-    print_summary(all);
-  }
-  return 0;
+  if (!asked.plan.empty()) return show_plan(asked.plan[0], asked.plan[1], asked.plan[2], asked.as_json);
+  return show_facts(asked.as_json);
 }
 
 }  // namespace
+}  // namespace peal::info
 
 int main(int argc, char** argv) {
+  using namespace peal::info;
   CLI::App app("What this build of Peal is and has; its settings; its plans.");
   Asked asked;
-  bool network = false;
-  app.add_flag("--env", asked.env, "every setting: effective value, and where it came from");
-  app.add_flag("--markdown", asked.markdown, "with --env: the table of docs/settings.md");
-  app.add_option("--explain", asked.explain, "COLLECTIVE SIZE: what each algorithm would take, e.g. all_reduce 1MiB")
-      ->expected(2);
-  app.add_option("--plan", asked.plan, "ALGORITHM COLLECTIVE RANKS: every rank's steps, e.g. ring all_reduce 8")
-      ->expected(3);
-  app.add_option("--ranks", asked.ranks, "with --explain: ranks (4)")->check(CLI::Range(1, 4096));
-  app.add_flag("--network", network, "with --explain: ranks on a network instead of in shared memory");
-  app.add_flag("--json", asked.as_json, "JSON on standard output");
-  app.set_version_flag("--version", std::string(peal::describe_build()));
+  add_options(app, &asked);
   try {
     app.parse(argc, argv);
-    asked.window = !network;
     return show(asked);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;
   } catch (const peal::Error& error) {
     fmt::print(stderr, "peal-info: {}\n", error.what());
-    return error.code() == ErrorCode::kInvalidArgument ? kUsage : 1;
+    return error.code() == peal::ErrorCode::kInvalidArgument ? kUsage : 1;
   }
 }

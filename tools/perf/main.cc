@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -71,6 +73,12 @@ void write_file(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) throw Error(ErrorCode::kSystem, fmt::format("can't write '{}'", path));
+}
+
+// Before an hour of measuring, not after it.
+void require_writable(const std::string& option, const std::string& path) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: can't write '{}': {}", option, path, strerror(errno)));
 }
 
 void write_results(const Report& report, const CollectiveCase& what, const Options& options) {
@@ -195,6 +203,10 @@ int run(const std::vector<std::string>& command, const CollectiveCase& what, con
   const Environment environment = process_environment();
   const Settings settings = Settings::from(environment);
   const Launch launch = launch_from(settings, environment);
+  if (launch.rank == 0) {
+    require_writable("--output_file", options.output_file);
+    require_writable("--plot", options.plot_file);
+  }
   if (starts_ranks(options, launch)) return start_ranks(command, options);
   arm_timeout(options.timeout_s);
   return run_threads(what, options, settings, launch);
