@@ -4,7 +4,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "topology/machine.h"
+#include "base/host.h"
+#include "topology/read.h"
 
 namespace peal {
 namespace {
@@ -20,27 +21,14 @@ std::vector<int> numbers(hwloc_const_cpuset_t set) {
   return cpus;
 }
 
-int count(hwloc_topology_t topology, hwloc_obj_type_t type) {
-  return std::max(0, hwloc_get_nbobjs_by_type(topology, type));
-}
-
-// The outermost cache that the processor has.
-std::vector<CacheGroup> last_level_caches(hwloc_topology_t topology) {
-  std::vector<CacheGroup> groups;
-  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
-    for (int i = 0; i < count(topology, type); i++) {
-      const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, static_cast<unsigned>(i));
-      groups.push_back({cache->attr->cache.size, numbers(cache->cpuset)});
-    }
-    if (!groups.empty()) break;
-  }
-  return groups;
-}
-
 }  // namespace
 
 Machine discover_machine() {
   Machine machine;
+  machine.source = "this machine (hwloc)";
+  Host& host = machine.hosts.emplace_back();
+  host.name = host_name();
+  Object& root_object = host.objects.emplace_back();
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return machine;
   const Topology topology(raw);
@@ -49,22 +37,22 @@ Machine discover_machine() {
   hwloc_bitmap_t bound = hwloc_bitmap_alloc();
   if (hwloc_get_cpubind(raw, bound, HWLOC_CPUBIND_PROCESS) == 0) hwloc_topology_restrict(raw, bound, 0);
   hwloc_bitmap_free(bound);
-
-  const hwloc_obj_t root = hwloc_get_root_obj(raw);
-  machine.cpus = numbers(root->cpuset);
-  machine.cores = count(raw, HWLOC_OBJ_CORE);
-  machine.packages = count(raw, HWLOC_OBJ_PACKAGE);
-  for (int i = 0; i < count(raw, HWLOC_OBJ_NUMANODE); i++) {
-    const hwloc_obj_t node = hwloc_get_obj_by_type(raw, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(i));
-    machine.numa_nodes.push_back(
-        {static_cast<int>(node->os_index), node->attr->numanode.local_memory, numbers(node->cpuset)});
-  }
-  machine.last_level_caches = last_level_caches(raw);
-  if (machine.packages > 0) {
-    const char* model = hwloc_obj_get_info_by_name(hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0), "CPUModel");
-    if (model != nullptr) machine.processor = model;
-  }
-  machine.source = "hwloc";
+  root_object.cpus = numbers(hwloc_get_root_obj(raw)->cpuset);
+  const auto add = [&](hwloc_obj_type_t type, ObjectKind kind) {
+    for (hwloc_obj_t from = nullptr; (from = hwloc_get_next_obj_by_type(raw, type, from)) != nullptr;) {
+      Object object{
+          .kind = kind, .parent = 0, .number = static_cast<int>(from->os_index), .cpus = numbers(from->cpuset)};
+      if (kind == ObjectKind::kNumaNode) object.bytes = from->attr->numanode.local_memory;
+      if (kind == ObjectKind::kCache) object.bytes = from->attr->cache.size, object.cache_level = 3;
+      const char* model = hwloc_obj_get_info_by_name(from, "CPUModel");
+      if (kind == ObjectKind::kPackage && model != nullptr) object.name = model;
+      host.objects.push_back(std::move(object));
+    }
+  };
+  add(HWLOC_OBJ_PACKAGE, ObjectKind::kPackage);
+  add(HWLOC_OBJ_NUMANODE, ObjectKind::kNumaNode);
+  add(HWLOC_OBJ_L3CACHE, ObjectKind::kCache);
+  add(HWLOC_OBJ_CORE, ObjectKind::kCore);
   return machine;
 }
 

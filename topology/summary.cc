@@ -14,24 +14,36 @@ std::string size(uint64_t bytes) {
   return mebibytes < 1024 ? fmt::format("{:.4g} MiB", mebibytes) : fmt::format("{:.4g} GiB", mebibytes / 1024);
 }
 
+// "2 NUMA nodes of 64 GiB", after the first of them.
+std::string sized(const Host& host, const std::vector<int>& objects, const char* what) {
+  return fmt::format(", {} of {}", plural(objects.size(), what),
+                     size(host.objects[static_cast<size_t>(objects[0])].bytes));
+}
+
+std::string summary(const Host& host) {
+  const std::vector<int> packages = objects_of(host, ObjectKind::kPackage);
+  const std::string processor = packages.empty() ? "" : host.objects[static_cast<size_t>(packages[0])].name;
+  std::string text = processor.empty() ? "" : processor + ": ";
+  if (!packages.empty()) text += plural(packages.size(), "package") + ", ";
+  const size_t cores = objects_of(host, ObjectKind::kCore).size(), threads = host.objects[0].cpus.size();
+  text += plural(cores, "core");
+  if (threads != cores) text += fmt::format(" ({})", plural(threads, "thread"));
+  std::vector<int> memory = objects_of(host, ObjectKind::kNumaNode);
+  std::erase_if(memory, [&](int node) { return host.objects[static_cast<size_t>(node)].memory != MemoryRole::kCpu; });
+  if (!memory.empty()) text += sized(host, memory, "NUMA node");
+  const std::vector<int> caches = last_level_caches(host);
+  if (!caches.empty()) text += sized(host, caches, "last-level cache");
+  const size_t gpus = objects_of(host, ObjectKind::kGpu).size(), nics = objects_of(host, ObjectKind::kNic).size();
+  if (gpus > 0) text += ", " + plural(gpus, "GPU");
+  if (nics > 0) text += ", " + plural(nics, "NIC");
+  return text;
+}
+
 }  // namespace
 
 std::string summary(const Machine& machine) {
-  std::string text = machine.processor.empty() ? "" : machine.processor + ": ";
-  if (machine.packages > 0) text += plural(static_cast<size_t>(machine.packages), "package") + ", ";
-  text += plural(static_cast<size_t>(machine.cores), "core");
-  if (machine.cpus.size() != static_cast<size_t>(machine.cores)) {
-    text += fmt::format(" ({})", plural(machine.cpus.size(), "thread"));
-  }
-  if (!machine.numa_nodes.empty()) {
-    text += fmt::format(", {} of {}", plural(machine.numa_nodes.size(), "NUMA node"),
-                        size(machine.numa_nodes[0].memory_bytes));
-  }
-  if (!machine.last_level_caches.empty()) {
-    text += fmt::format(", {} of {}", plural(machine.last_level_caches.size(), "last-level cache"),
-                        size(machine.last_level_caches[0].bytes));
-  }
-  return text + " (from " + machine.source + ")";
+  const std::string hosts = machine.hosts.size() > 1 ? fmt::format("{} hosts, the first: ", machine.hosts.size()) : "";
+  return hosts + summary(machine.hosts.at(0)) + " (from " + machine.source + ")";
 }
 
 }  // namespace peal

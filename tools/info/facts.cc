@@ -11,7 +11,7 @@
 #include "base/version.h"
 #include "collectives/algorithms/catalog.h"
 #include "tools/info/transports_at_hand.h"
-#include "topology/machine.h"
+#include "topology/read.h"
 
 namespace peal::info {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
-#include "topology/machine.h"
+#include "topology/read.h"
 
 namespace peal::perf {
 namespace {
@@ -141,7 +141,10 @@ size_t Report::cached_up_to(size_t cache_bytes) const {
 // Bandwidth above what memory could give is no wonder where the buffers never leave the cache; but it must be said.
 void Report::print_note_on_caches() const {
   size_t cache_bytes = 0;
-  for (const CacheGroup& cache : discover_machine().last_level_caches) cache_bytes += cache.bytes;
+  const Machine machine = discover_machine();
+  for (const int cache : last_level_caches(machine.hosts[0])) {
+    cache_bytes += machine.hosts[0].objects[static_cast<size_t>(cache)].bytes;
+  }
   const size_t cached = cached_up_to(cache_bytes);
   if (cached < kBandwidthBytes) return;  // what is small is about latency anyway
   fmt::print(out_,
