@@ -560,13 +560,14 @@ std::string describe(const Algorithm& algorithm, int ranks, int root, int in_pla
 
 std::string check(std::span<const Plan> plans, const CheckOptions& options) { return Checker(plans, options).run(); }
 
-std::string check_algorithm(const Algorithm& algorithm, int ranks, int root, int orders) {
+std::string check_algorithm(const Algorithm& algorithm, int ranks, int root, int orders, const Placement* placement) {
   for (int in_place = 0; in_place < 3; in_place++) {
     // Peers read symmetric buffers where they are in place themselves, so that all ranks are, or none.
     if (in_place == 2 && algorithm.needs == Needs::kSymmetric) continue;
     std::vector<Plan> plans;
     for (int rank = 0; rank < ranks; rank++) {
-      plans.push_back(build_plan(algorithm, {rank, ranks, root, in_place == 1 || (in_place == 2 && rank % 2 == 0)}));
+      const bool here_in_place = in_place == 1 || (in_place == 2 && rank % 2 == 0);
+      plans.push_back(build_plan(algorithm, {rank, ranks, root, here_in_place, placement}));
     }
     for (int order = 0; order < orders; order++) {
       for (const bool eager : {false, true}) {
@@ -576,7 +577,9 @@ std::string check_algorithm(const Algorithm& algorithm, int ranks, int root, int
           options.eager = eager;
           options.tight = tight;
           std::string fault = check(plans, options);
-          if (!fault.empty()) return describe(algorithm, ranks, root, in_place, options) + fault;
+          if (fault.empty()) continue;
+          const std::string placed = placement != nullptr ? "placed " + to_string(*placement) + ": " : "";
+          return describe(algorithm, ranks, root, in_place, options) + placed + fault;
         }
       }
     }

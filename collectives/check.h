@@ -32,7 +32,8 @@ struct CheckOptions {
 PEAL_API std::string check(std::span<const Plan> plans, const CheckOptions& options);
 
 // check() of `algorithm` on `ranks` ranks, `orders` random orders in each mode (eager, rendezvous, tight), for no rank,
-// all ranks and every other rank in place. The fault names the case.
-PEAL_API std::string check_algorithm(const Algorithm& algorithm, int ranks, int root, int orders);
+// all ranks and every other rank in place; the ranks placed as given, if so. The fault names the case.
+PEAL_API std::string check_algorithm(const Algorithm& algorithm, int ranks, int root, int orders,
+                                     const Placement* placement = nullptr);
 
 }  // namespace peal

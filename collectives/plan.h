@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/api.h"
+#include "topology/places.h"
 
 namespace peal {
 
@@ -109,6 +110,7 @@ struct PlanRequest {
   int ranks = 1;
   int root = 0;
   bool in_place = false;
+  const Placement* placement = nullptr;  // where the ranks are; null: in rank order, and nothing else known
 };
 
 // One line per step.

@@ -106,6 +106,23 @@ void PlanBuilder::add(Step step) {
   plan_.steps.push_back(step);
 }
 
+void PlanBuilder::embed(const Plan& plan, std::span<const int> members, int first_chunk) {
+  if (!plan.in_place || plan.needs_window()) throw Error(ErrorCode::kInternal, "only plans in place can be embedded");
+  const int first_slot = plan_.scratch_slots;
+  const auto here = [&](const Chunks& chunks) {
+    if (chunks.space == Space::kOutput) return out(chunks.first + first_chunk, chunks.count);
+    return scratch(chunks.first + first_slot, chunks.like + first_chunk, chunks.count);
+  };
+  for (Step step : plan.steps) {
+    if (step.peer >= 0) step.peer = members[static_cast<size_t>(step.peer)];
+    const bool sends = step.kind == StepKind::kSend;
+    const bool has_src = sends || step.kind == StepKind::kCopy || step.kind == StepKind::kReduce;
+    if (has_src) step.src = here(step.src);
+    if (!sends) step.dst = here(step.dst);
+    add(step);
+  }
+}
+
 Plan PlanBuilder::finish() && { return std::move(plan_); }
 
 }  // namespace peal

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "collectives/plan.h"
 
@@ -32,6 +33,11 @@ class PlanBuilder {
   void publish(Chunks src, int stage);
   void read(Chunks dst, int peer, Chunks src, int stage);
   void read_reduce(Chunks dst, Chunks own, Chunks src, int stage);
+
+  // All steps of a plan of fewer ranks: its rank i is members[i] here, its caller's chunks 0, 1, ... are
+  // out(first_chunk),
+  // ... It was built in place, and uses no mapped memory.
+  void embed(const Plan& plan, std::span<const int> members, int first_chunk);
 
   Plan finish() &&;
 

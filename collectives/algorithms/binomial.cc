@@ -11,15 +11,6 @@
 namespace peal {
 namespace {
 
-// Relative to the root, rank v's parent is v without its lowest set bit; its children set one bit below that.
-TreePlace binomial_place(int rank, int ranks, int root) {
-  const int v = wrap(rank - root, ranks);
-  TreePlace place;
-  if (v != 0) place.parent = wrap((v & (v - 1)) + root, ranks);
-  for (int bit = 1; (v & bit) == 0 && v + bit < ranks; bit *= 2) place.children.push_back(wrap(v + bit + root, ranks));
-  return place;
-}
-
 TreePlace deepest_first(TreePlace place) {
   std::reverse(place.children.begin(), place.children.end());
   return place;

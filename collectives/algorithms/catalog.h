@@ -15,10 +15,18 @@ enum class Needs : uint8_t {
   kSymmetric,    // the caller's buffers lie in symmetric memory
 };
 
+// How an algorithm follows the placement of ranks (topology/places.h).
+enum class Placing : uint8_t {
+  kByPosition,  // written for positions on a ring, which build_plan() makes ranks (relabel.h)
+  kByRank,      // not at all
+  kByGroups,    // it reads the groups itself, and is of no use without several
+};
+
 struct Algorithm {
   Collective collective;
   std::string_view name;
   Needs needs;
+  Placing placing;
   Plan (*build)(const PlanRequest& request);
 };
 
@@ -28,7 +36,7 @@ PEAL_API std::span<const Algorithm> algorithms() noexcept;
 // Throws Error(kInvalidArgument) listing the collective's algorithms and the nearest name.
 PEAL_API const Algorithm& find_algorithm(Collective collective, std::string_view name);
 
-// The plan with its algorithm's name filled in.
+// The plan, placed, with its algorithm's name filled in.
 PEAL_API Plan build_plan(const Algorithm& algorithm, const PlanRequest& request);
 
 // ring.cc
@@ -63,11 +71,19 @@ Plan direct_scatter(const PlanRequest& request);
 Plan direct_all_to_all(const PlanRequest& request);
 Plan direct_barrier(const PlanRequest& request);
 // pairwise.cc
+Plan pairwise_all_reduce(const PlanRequest& request);
 Plan pairwise_all_to_all(const PlanRequest& request);
 Plan pairwise_reduce_scatter(const PlanRequest& request);
 // linear.cc
 Plan linear_gather(const PlanRequest& request);
 Plan linear_scatter(const PlanRequest& request);
+// hierarchical.cc
+Plan hierarchical_ring_all_reduce(const PlanRequest& request);
+Plan hierarchical_doubling_all_reduce(const PlanRequest& request);
+Plan hierarchical_reduce_scatter(const PlanRequest& request);
+Plan hierarchical_all_gather(const PlanRequest& request);
+Plan hierarchical_broadcast(const PlanRequest& request);
+Plan hierarchical_reduce(const PlanRequest& request);
 // dissemination.cc
 Plan dissemination_barrier(const PlanRequest& request);
 

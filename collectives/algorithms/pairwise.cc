@@ -40,4 +40,25 @@ Plan pairwise_reduce_scatter(const PlanRequest& request) {
   return std::move(plan).finish();
 }
 
+// Every rank sums up one chunk, straight from everybody, and hands it to everybody: 2(n-1) messages as in the ring, but
+// only two of them one after the other.
+Plan pairwise_all_reduce(const PlanRequest& request) {
+  const int n = request.ranks, rank = request.rank;
+  PlanBuilder plan(Collective::kAllReduce, request, n);
+  plan.copy(out(rank), in(rank));
+  for (int step = 0; step < n; step++) {
+    const int partner = wrap(step - rank, n);
+    if (partner == rank) continue;
+    plan.send(partner, in(partner));
+    plan.recv_reduce(partner, out(rank));
+  }
+  for (int step = 0; step < n; step++) {
+    const int partner = wrap(step - rank, n);
+    if (partner == rank) continue;
+    plan.send(partner, out(rank));
+    plan.recv(partner, out(partner));
+  }
+  return std::move(plan).finish();
+}
+
 }  // namespace peal

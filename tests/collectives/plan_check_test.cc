@@ -40,6 +40,27 @@ TEST_P(EveryAlgorithm, IsRightOnManyRanks) {
   }
 }
 
+// Ranks of several hosts in any numbers and any order: blocks, interleaved, 3 + 1, one host of many.
+Placement random_placement(int ranks, std::mt19937& random) {
+  std::vector<Place> places(static_cast<size_t>(ranks));
+  const uint32_t hosts = 1 + random() % static_cast<uint32_t>(ranks);
+  for (Place& place : places) place.host = std::string("host") + std::to_string(random() % hosts);
+  Placement placement = place_ranks(places);
+  if (random() % 4 == 0) std::shuffle(placement.ring.begin(), placement.ring.end(), random);  // a user's own ring
+  return placement;
+}
+
+TEST_P(EveryAlgorithm, IsRightWhereverRanksAre) {
+  std::mt19937 random(11);
+  for (int ranks = 1; ranks <= 17; ranks++) {
+    for (int i = 0; i < (ranks < 9 ? 12 : 4); i++) {
+      const Placement placement = random_placement(ranks, random);
+      const int root = rooted(GetParam().collective) ? static_cast<int>(random() % static_cast<uint32_t>(ranks)) : 0;
+      ASSERT_EQ(check_algorithm(GetParam(), ranks, root, 2, &placement), "");
+    }
+  }
+}
+
 // ---- Broken plans ----
 
 enum class Damage { kDropStep, kWrongPeer, kWrongChunk, kDropWait, kOtherKind };
@@ -86,7 +107,13 @@ bool damage(Plan& plan, size_t at, Damage kind) {
 
 std::vector<Plan> plans_of(const Algorithm& algorithm, int ranks) {
   std::vector<Plan> plans;
-  for (int rank = 0; rank < ranks; rank++) plans.push_back(build_plan(algorithm, {rank, ranks, 0, false}));
+  static const Placement kUneven = [] {
+    std::vector<Place> places(8);
+    for (const size_t rank : {0U, 2U, 3U, 6U, 7U}) places[rank].host = "other";
+    return place_ranks(places);
+  }();
+  const Placement* placement = algorithm.placing == Placing::kByGroups && ranks == 8 ? &kUneven : nullptr;
+  for (int rank = 0; rank < ranks; rank++) plans.push_back(build_plan(algorithm, {rank, ranks, 0, false, placement}));
   return plans;
 }
 
