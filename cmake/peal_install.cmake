@@ -6,7 +6,8 @@ install(TARGETS peal peal_shared
 # Folders stay: <peal/collectives/communicator.h> includes "base/data_type.h", which include/peal resolves.
 set(peal_public_headers
     base/api.h base/data_type.h base/deadline.h base/error.h base/log.h base/reduce.h base/settings.def base/settings.h
-    base/version.h topology/machine.h transports/transport.h transports/registry.h transports/bootstrap/launch.h
+    base/version.h topology/machine.h topology/path.h topology/places.h topology/read.h topology/rings.h
+    transports/transport.h transports/registry.h transports/bootstrap/launch.h
     collectives/communicator.h collectives/peal.h collectives/plan.h collectives/plan_builder.h collectives/check.h
     collectives/simulate.h collectives/select.h collectives/algorithms/catalog.h)
 foreach(header IN LISTS peal_public_headers)
@@ -17,9 +18,12 @@ install(FILES collectives/peal.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/peal)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # What a program that links libpeal.a needs besides: names for pkg-config, and for find_package.
-set(PEAL_PKG_REQUIRES "fmt spdlog libsodium")
+set(PEAL_PKG_REQUIRES "fmt spdlog libsodium tinyxml2")
 if(HWLOC_FOUND)
   string(APPEND PEAL_PKG_REQUIRES " hwloc")
+endif()
+if(IBVERBS_FOUND)
+  string(APPEND PEAL_PKG_REQUIRES " libibverbs")
 endif()
 if(UCX_FOUND)
   string(APPEND PEAL_PKG_REQUIRES " ucx")

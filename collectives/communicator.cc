@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "base/host.h"
+#include "base/log.h"
 #include "collectives/communicator_state.h"
+#include "collectives/pinning.h"
+#include "topology/read.h"
+#include "topology/reconcile.h"
 #include "transports/bootstrap/bootstrap.h"
 
 namespace peal {
@@ -209,6 +215,24 @@ Call checked_all_to_all(const CommunicatorState& state, const void* send, void* 
 
 namespace {
 
+// Equal on all ranks of a host however they are pinned. Topology never stops a job: what is wrong is said.
+std::shared_ptr<const Machine> machine_of(const Settings& settings, int rank) {
+  auto machine = std::make_shared<Machine>(machine_or_file(settings.topo_file, Cut::kCgroup));
+  if (!settings.topo_file.empty()) {
+    keep_what_is_here(*machine, host_named(*machine, host_name()), discover_machine(Cut::kCgroup).hosts[0]);
+  }
+  Log log(settings, rank);
+  if (rank > 0) return machine;
+  for (const Warning& warning : machine->warnings) log.warn(to_string(warning));
+  if (!settings.topo_dump_file.empty()) {
+    std::ofstream file(settings.topo_dump_file);
+    file << to_json(*machine);
+    file.close();
+    if (!file) log.warn(fmt::format("PEAL_TOPO_DUMP_FILE: can't write '{}'", settings.topo_dump_file));
+  }
+  return machine;
+}
+
 std::unique_ptr<CommunicatorState> join_job(const CommunicatorOptions& options) {
   const Environment environment = process_environment();
   auto settings = std::make_shared<Settings>(options.settings ? *options.settings : Settings::from(environment));
@@ -217,15 +241,17 @@ std::unique_ptr<CommunicatorState> join_job(const CommunicatorOptions& options) 
   if (!options.root.empty()) settings->root = options.root;
   if (!options.key.empty()) settings->key = options.key;
   const Launch launch = launch_from(*settings, environment);
+  const auto machine = machine_of(*settings, launch.rank);
   if (launch.size == 1) {
-    return std::make_unique<CommunicatorState>(0, 1, launch.key, settings,
+    return std::make_unique<CommunicatorState>(0, 1, launch.key, settings, machine,
                                                [](const std::string& mine) { return std::vector<std::string>{mine}; });
   }
   const Deadline deadline = Deadline::after_ms(settings->connect_timeout_ms);
   Bootstrap bootstrap(launch, deadline);
-  auto state = std::make_unique<CommunicatorState>(
-      launch.rank, launch.size, launch.key, settings,
-      [&](const std::string& mine) { return bootstrap.all_gather(mine, deadline); });
+  const auto exchange = [&](const std::string& mine) { return bootstrap.all_gather(mine, deadline); };
+  const std::string pinned = pin_to_own_cores(*settings, discover_machine(), launch.rank, exchange);
+  auto state = std::make_unique<CommunicatorState>(launch.rank, launch.size, launch.key, settings, machine, exchange);
+  if (!pinned.empty()) state->log().info(pinned);
   if (!launch.key_is_secret) {
     state->log().info("connections prove a key derived from the job's public id; set PEAL_KEY to a secret of the job");
   }
@@ -281,12 +307,14 @@ std::unique_ptr<Communicator> Communicator::split(int color, int key) {
     for (const Member& member : members) chosen.push_back(texts[static_cast<size_t>(member.rank)]);
     return chosen;
   };
+  const auto settings = std::make_shared<Settings>(*state_->shared_settings());
+  settings->ring_order.clear();  // it names the ranks of the whole job
   std::unique_ptr<CommunicatorState> state;
   if (color >= 0) {
     const auto self = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.rank == rank(); });
     state =
         std::make_unique<CommunicatorState>(static_cast<int>(self - members.begin()), static_cast<int>(members.size()),
-                                            state_->key(), state_->shared_settings(), exchange);
+                                            state_->key(), settings, state_->shared_machine(), exchange);
   }
   while (exchanges < CommunicatorState::kExchanges) exchange("");
   return state ? std::unique_ptr<Communicator>(new Communicator(std::move(state))) : nullptr;
@@ -510,7 +538,17 @@ std::vector<std::string> Communicator::describe() const {
     lines.push_back(fmt::format("rank {}: host {}, pid {}, {}", peer, entry.host_name, entry.pid,
                                 peer == rank() ? "this rank" : "by " + state_->endpoint().transport_name(peer)));
   }
+  if (size() > 1) lines.push_back("ring order and groups: " + to_string(state_->placement()));
   return lines;
+}
+
+int Communicator::cores() const {
+  return std::max(1, static_cast<int>(1 / state_->endpoint().roster().ranks_per_core(rank()) + 1e-9));
+}
+
+std::string Communicator::transport_to(int peer) const {
+  if (peer < 0 || peer >= size()) throw invalid(fmt::format("peer is {}, but ranks are 0 to {}", peer, size() - 1));
+  return peer == rank() ? "" : state_->endpoint().transport_name(peer);
 }
 
 std::string Communicator::algorithm_for(std::string_view collective, size_t bytes, bool symmetric) const {

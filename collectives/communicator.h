@@ -177,10 +177,16 @@ class PEAL_API Communicator {
 
   // What was chosen for each peer and why, for logs and peal-info: one line each.
   std::vector<std::string> describe() const;
+
+  // Cores that this rank may keep busy: those that the ranks of its host may use together, shared out evenly; at
+  // least 1.
+  int cores() const;
   // The algorithm's name that a call would take, e.g. "ring", and the transports it would use, e.g. "shm". `collective`
   // is "all_reduce" or "all_to_all_v" and the like; `symmetric`: in place in symmetric memory.
   std::string algorithm_for(std::string_view collective, size_t bytes, bool symmetric = false) const;
   std::string transports_in_use() const;
+  // The transport that serves messages to `peer`, e.g. "shm"; "" for this rank itself.
+  std::string transport_to(int peer) const;
 
  private:
   explicit Communicator(std::unique_ptr<CommunicatorState> state);

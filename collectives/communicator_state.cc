@@ -17,10 +17,10 @@ constexpr int kPointToPointChannel = 0;
 constexpr int kFirstLaneChannel = 1;
 constexpr int kDefaultSpins = 2000;
 
-std::vector<RosterEntry> exchange_roster(const Settings& settings, const TransportChoice& choice,
-                                         const std::vector<std::string>& names,
+std::vector<RosterEntry> exchange_roster(const Settings& settings, const Machine& machine,
+                                         const TransportChoice& choice, const std::vector<std::string>& names,
                                          const CommunicatorState::Exchange& exchange) {
-  RosterEntry mine = RosterEntry::here(settings);
+  RosterEntry mine = RosterEntry::here(settings, machine);
   for (size_t i = 0; i < choice.transports.size(); i++) {
     const Transport& transport = *choice.transports[i];
     mine.reaches.push_back({names[i], transport.address(), transport.properties()});
@@ -33,8 +33,13 @@ std::vector<RosterEntry> exchange_roster(const Settings& settings, const Transpo
 }  // namespace
 
 CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std::shared_ptr<const Settings> settings,
-                                     const Exchange& exchange)
-    : rank_(rank), ranks_(ranks), key_(key), settings_(std::move(settings)), log_(*settings_, rank) {
+                                     std::shared_ptr<const Machine> machine, const Exchange& exchange)
+    : rank_(rank),
+      ranks_(ranks),
+      key_(key),
+      settings_(std::move(settings)),
+      machine_(std::move(machine)),
+      log_(*settings_, rank) {
   for (const std::string& sentence : settings_->unknown) log_.warn(sentence);
   const AlgorithmFilter checked_before_anybody_waits(settings_->algo);
   context_ = {rank, ranks, peal::host_id(*settings_), key_, settings_.get(), &log_};
@@ -43,15 +48,17 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   std::vector<std::string> names;
   for (const auto& transport : choice.transports) names.emplace_back(transport->name());
 
-  Roster roster(exchange_roster(*settings_, choice, names, exchange));
+  Roster roster(exchange_roster(*settings_, *machine_, choice, names, exchange));
+  placement_ = roster.placement();
   endpoint_ = std::make_unique<Endpoint>(rank, std::move(roster), std::move(choice.transports));
 
-  PathCosts paths = PathCosts::of(*endpoint_);
+  PathCosts paths = PathCosts::of(*endpoint_, *machine_);
   for (const std::string& bytes : exchange(paths.encode())) paths.worsen(PathCosts::decode(bytes));
   const Deadline deadline = Deadline::after_ms(settings_->connect_timeout_ms);
   if (ranks > 1) window_ = endpoint_->open_window(settings_->window_size, deadline);
 
-  JobShape job{ranks, machine_costs(endpoint_->roster(), paths), window_ != nullptr};
+  const Roster& all = endpoint_->roster();
+  JobShape job{ranks, machine_costs(all.places(), paths, all.most_ranks_per_core()), window_ != nullptr, placement_};
   selector_ = std::make_unique<Selector>(std::move(job), settings_->algo, static_cast<int>(settings_->channels),
                                          settings_->segment_size);
   point_to_point_.emplace(*endpoint_, works_, kPointToPointChannel);
@@ -60,6 +67,7 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   const bool crowded = endpoint_->roster().ranks_per_core(rank) > 1;
   spins_ = settings_->spin_count >= 0 ? static_cast<int>(settings_->spin_count) : (crowded ? 0 : kDefaultSpins);
   if (log_.enabled(LogLevel::kInfo)) {
+    log_.info("ring order and groups: " + to_string(placement_));
     for (int peer = 0; peer < ranks; peer++) {
       if (peer != rank) log_.info(fmt::format("rank {} is reached by {}", peer, endpoint_->transport_name(peer)));
     }
@@ -236,7 +244,7 @@ const Plan& CommunicatorState::plan(const Algorithm& algorithm, int root, bool i
   const uint64_t key = (number << 40) | (static_cast<uint64_t>(root + 1) << 1) | (in_place ? 1 : 0);
   std::unique_ptr<Plan>& plan = plans_[key];
   if (!plan) {
-    plan = std::make_unique<Plan>(build_plan(algorithm, {rank_, ranks_, std::max(root, 0), in_place}));
+    plan = std::make_unique<Plan>(build_plan(algorithm, {rank_, ranks_, std::max(root, 0), in_place, &placement_}));
   }
   return *plan;
 }

@@ -46,9 +46,9 @@ class CommunicatorState {
   using Exchange = std::function<std::vector<std::string>(const std::string&)>;
   static constexpr int kExchanges = 2;  // that the constructor makes
 
-  // Collective over the group that `exchange` spans.
+  // Collective over the group that `exchange` spans. `machine`: what this rank runs on.
   CommunicatorState(int rank, int ranks, const JobKey& key, std::shared_ptr<const Settings> settings,
-                    const Exchange& exchange);
+                    std::shared_ptr<const Machine> machine, const Exchange& exchange);
   ~CommunicatorState();
 
   int rank() const noexcept { return rank_; }
@@ -59,6 +59,8 @@ class CommunicatorState {
   Log& log() noexcept { return log_; }
   Endpoint& endpoint() noexcept { return *endpoint_; }
   Selector& selector() noexcept { return *selector_; }
+  const Placement& placement() const noexcept { return placement_; }
+  const std::shared_ptr<const Machine>& shared_machine() const noexcept { return machine_; }
   bool has_window() const noexcept { return window_ != nullptr; }
 
   // Start something; the answer is its entry in the table of Works.
@@ -104,7 +106,9 @@ class CommunicatorState {
   int rank_, ranks_;
   JobKey key_;
   std::shared_ptr<const Settings> settings_;
+  std::shared_ptr<const Machine> machine_;
   Log log_;
+  Placement placement_;
   TransportContext context_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Window> window_;

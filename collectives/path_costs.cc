@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.h"
+#include "topology/defaults.h"
+#include "topology/measured.h"
 
 namespace peal {
 namespace {
@@ -14,23 +18,60 @@ void worsen_path(PathCost& path, const PathCost& other) {
   path.bytes_per_ns = std::min(path.bytes_per_ns, other.bytes_per_ns);
 }
 
+// A rate or time of 0 is not known and so not the worst.
+void slower(double& rate, double other) {
+  if (other > 0) rate = rate > 0 ? std::min(rate, other) : other;
+}
+
+PathCost path_of(const TransportProperties& properties, Level level) {
+  PathCost path{properties.latency_ns, properties.bandwidth_bytes_per_ns};
+  if (level == Level::kPackage) {
+    worsen_path(path, {path.latency_ns + kSocketLatencyNs, kSocketBytesPerNs});
+  }
+  return path;
+}
+
+// "traced:tcp" costs what tcp does.
+std::string_view innermost(std::string_view label) {
+  return label.substr(label.rfind(':') == label.npos ? 0 : label.rfind(':') + 1);
+}
+
 }  // namespace
 
-PathCosts PathCosts::of(const Endpoint& endpoint) {
-  PathCosts costs;
+PathCosts::PathCosts(const Machine& machine)
+    : copy_bytes_per_ns(machine.processor.copy.value),
+      reduce_bytes_per_ns(machine.processor.reduce.value),
+      step_ns(machine.processor.step.value),
+      mapped_latency_ns(machine.processor.mapped_latency.value) {
+  by_level.fill({0, 1e9});
+}
+
+void PathCosts::add(const Machine& machine, Level level, std::string_view transport,
+                    const TransportProperties& properties) {
+  const MeasuredPath measured = measured_path(machine, innermost(transport), level);
+  worsen_path(by_level[static_cast<size_t>(level)],
+              measured.pairs > 0 ? PathCost{measured.latency_ns, measured.bytes_per_ns} : path_of(properties, level));
+}
+
+PathCosts PathCosts::of(const Endpoint& endpoint, const Machine& machine) {
+  PathCosts costs(machine);
   const Roster& roster = endpoint.roster();
+  std::set<std::pair<std::string_view, Level>> added;  // few kinds of paths, and each takes a walk over all figures
   for (int peer = 0; peer < endpoint.ranks(); peer++) {
     if (peer == endpoint.rank()) continue;
-    const TransportProperties& properties = endpoint.properties(peer);
-    const bool same_host = roster.at(peer).host_id == roster.at(endpoint.rank()).host_id;
-    worsen_path(same_host ? costs.inside : costs.between, {properties.latency_ns, properties.bandwidth_bytes_per_ns});
+    const Level level = separation(roster.at(endpoint.rank()).place, roster.at(peer).place);
+    const std::string_view transport = endpoint.transport_name(peer);
+    if (added.emplace(transport, level).second) costs.add(machine, level, transport, endpoint.properties(peer));
   }
   return costs;
 }
 
 void PathCosts::worsen(const PathCosts& other) {
-  worsen_path(inside, other.inside);
-  worsen_path(between, other.between);
+  for (size_t level = 0; level < by_level.size(); level++) worsen_path(by_level[level], other.by_level[level]);
+  slower(copy_bytes_per_ns, other.copy_bytes_per_ns);
+  slower(reduce_bytes_per_ns, other.reduce_bytes_per_ns);
+  step_ns = std::max(step_ns, other.step_ns);
+  mapped_latency_ns = std::max(mapped_latency_ns, other.mapped_latency_ns);
 }
 
 std::string PathCosts::encode() const {
@@ -39,20 +80,26 @@ std::string PathCosts::encode() const {
 }
 
 PathCosts PathCosts::decode(std::string_view bytes) {
-  PathCosts costs;
+  PathCosts costs{Machine{}};
   if (bytes.size() != sizeof(costs)) throw Error(ErrorCode::kPeerFailed, "a rank sent path costs of the wrong size");
-  std::memcpy(&costs, bytes.data(), sizeof(costs));
+  std::memcpy(static_cast<void*>(&costs), bytes.data(), sizeof(costs));
   return costs;
 }
 
-MachineCosts machine_costs(const Roster& roster, const PathCosts& paths) {
+MachineCosts machine_costs(std::vector<Place> places, const PathCosts& paths, double ranks_per_core) {
   MachineCosts costs;
-  costs.path = [&roster, paths](int from, int to) {
-    return roster.at(from).host_id == roster.at(to).host_id ? paths.inside : paths.between;
+  costs.path = [places = std::move(places), paths](int from, int to) {
+    const Level level = separation(places[static_cast<size_t>(from)], places[static_cast<size_t>(to)]);
+    return paths.by_level[static_cast<size_t>(level)];
   };
-  for (int rank = 0; rank < roster.ranks(); rank++) {
-    costs.ranks_per_core = std::max(costs.ranks_per_core, roster.ranks_per_core(rank));
-  }
+  const auto use = [](double measured, double* cost) {
+    if (measured > 0) *cost = measured;
+  };
+  use(paths.copy_bytes_per_ns, &costs.copy_bytes_per_ns);
+  use(paths.reduce_bytes_per_ns, &costs.reduce_bytes_per_ns);
+  use(paths.step_ns, &costs.step_ns);
+  use(paths.mapped_latency_ns, &costs.mapped_latency_ns);
+  costs.ranks_per_core = std::max(costs.ranks_per_core, ranks_per_core);
   return costs;
 }
 

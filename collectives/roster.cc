@@ -1,5 +1,6 @@
 #include "collectives/roster.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "topology/reconcile.h"
 
 namespace peal {
 namespace {
@@ -52,7 +54,7 @@ class Reader {
 
 }  // namespace
 
-RosterEntry RosterEntry::here(const Settings& settings) {
+RosterEntry RosterEntry::here(const Settings& settings, const Machine& machine) {
   RosterEntry entry;
   entry.host_id = peal::host_id(settings);
   entry.host_name = peal::host_name();
@@ -61,11 +63,16 @@ RosterEntry RosterEntry::here(const Settings& settings) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   sched_getaffinity(0, sizeof(mask), &mask);
+  std::vector<int> cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     if (!CPU_ISSET(cpu, &mask)) continue;
     entry.affinity.resize(static_cast<size_t>(cpu / 64 + 1));
     entry.affinity.back() |= uint64_t{1} << (cpu % 64);
+    cpus.push_back(cpu);
   }
+  const Host& host = machine.hosts[static_cast<size_t>(host_named(machine, entry.host_name))];
+  entry.place = place_on(host, entry.host_id, cpus);
+  entry.ring_order = settings.ring_order;
   return entry;
 }
 
@@ -77,6 +84,11 @@ std::string RosterEntry::encode() const {
   writer.number(usable_cores);
   writer.number(static_cast<uint32_t>(affinity.size()));
   for (const uint64_t word : affinity) writer.number(word);
+  for (const int32_t part :
+       {place.package, place.numa, place.cache, place.core, place.gpu, place.gpu_position, place.nic}) {
+    writer.number(part);
+  }
+  writer.text(ring_order);
   writer.number(static_cast<uint32_t>(reaches.size()));
   for (const Reach& reach : reaches) {
     writer.text(reach.transport);
@@ -98,6 +110,13 @@ RosterEntry RosterEntry::decode(std::string_view bytes) {
   entry.usable_cores = std::max<int32_t>(1, reader.number<int32_t>());
   const auto words = reader.number<uint32_t>();
   for (uint32_t i = 0; i < words; i++) entry.affinity.push_back(reader.number<uint64_t>());
+  entry.place.host = entry.host_id;
+  Place& place = entry.place;
+  for (int* part :
+       {&place.package, &place.numa, &place.cache, &place.core, &place.gpu, &place.gpu_position, &place.nic}) {
+    *part = reader.number<int32_t>();
+  }
+  entry.ring_order = reader.text();
   const auto count = reader.number<uint32_t>();
   for (uint32_t i = 0; i < count; i++) {
     Reach reach;
@@ -133,6 +152,29 @@ double Roster::ranks_per_core(int rank) const {
   int cores = 0;
   for (const uint64_t word : together) cores += std::popcount(word);
   return static_cast<double>(local_ranks(rank)) / std::clamp(cores, 1, quota);
+}
+
+double Roster::most_ranks_per_core() const {
+  double most = 0;
+  for (int rank = 0; rank < ranks(); rank++) most = std::max(most, ranks_per_core(rank));
+  return most;
+}
+
+std::vector<Place> Roster::places() const {
+  std::vector<Place> places;
+  for (const RosterEntry& entry : entries_) places.push_back(entry.place);
+  return places;
+}
+
+Placement Roster::placement() const {
+  const Placement placement = place_ranks(places());
+  for (int rank = 1; rank < ranks(); rank++) {
+    if (at(rank).ring_order == at(0).ring_order) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("PEAL_RING_ORDER must be equal on all ranks: it is '{}' on rank 0 and '{}' on rank {}",
+                            at(0).ring_order, at(rank).ring_order, rank));
+  }
+  return at(0).ring_order.empty() ? placement : with_ring(placement, at(0).ring_order);
 }
 
 }  // namespace peal

@@ -34,6 +34,20 @@ constexpr int kSimulatedRanks = 64;
 constexpr std::array<size_t, 3> kSegments = {64 << 10, 256 << 10, 1 << 20};
 constexpr std::array<int, 2> kMoreChannels = {2, 4};
 
+// The first ranks along the ring, which become ranks 0, 1, ... in that order.
+JobShape sample_of(const JobShape& job) {
+  JobShape sample = job;
+  if (sample.placement.ring.empty()) sample.placement = flat_placement(job.ranks);
+  if (job.ranks <= kSimulatedRanks) return sample;
+  const std::vector<int> ring = sample.placement.ring;
+  sample.ranks = kSimulatedRanks;
+  sample.costs.path = [path = job.costs.path, ring](int from, int to) {
+    return path(ring[static_cast<size_t>(from)], ring[static_cast<size_t>(to)]);
+  };
+  sample.placement = first_of_ring(sample.placement, kSimulatedRanks);
+  return sample;
+}
+
 }  // namespace
 
 AlgorithmFilter::AlgorithmFilter(std::string_view text) {
@@ -59,9 +73,14 @@ bool AlgorithmFilter::allows(const Algorithm& algorithm) const noexcept {
 }
 
 Selector::Selector(JobShape job, std::string_view algorithms, int channels, size_t segment_bytes)
-    : job_(std::move(job)), filter_(algorithms), channels_(channels), segment_bytes_(segment_bytes) {}
+    : job_(std::move(job)),
+      sample_(sample_of(job_)),
+      filter_(algorithms),
+      channels_(channels),
+      segment_bytes_(segment_bytes) {}
 
 bool Selector::possible(const Algorithm& algorithm, bool symmetric, bool same_counts_known) const noexcept {
+  if (algorithm.placing == Placing::kByGroups && !sample_.placement.grouped()) return false;
   switch (algorithm.needs) {
     case Needs::kConnections:
       return true;
@@ -73,13 +92,20 @@ bool Selector::possible(const Algorithm& algorithm, bool symmetric, bool same_co
   return false;
 }
 
-Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
-  const int ranks = std::min(job_.ranks, kSimulatedRanks);
+std::vector<Plan> Selector::sample_plans(const Algorithm& algorithm) const {
   std::vector<Plan> plans;
-  for (int rank = 0; rank < ranks; rank++) plans.push_back(build_plan(algorithm, {rank, ranks, 0, false}));
+  for (int rank = 0; rank < sample_.ranks; rank++) {
+    plans.push_back(build_plan(algorithm, {rank, sample_.ranks, 0, false, &sample_.placement}));
+  }
+  return plans;
+}
+
+Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
+  const std::vector<Plan> plans = sample_plans(algorithm);
   Choice best{&algorithm, 1, 0, -1};
   const auto consider = [&](int channels, size_t segment) {
-    const double ns = simulate(plans, job_.costs, {static_cast<double>(bytes), channels, static_cast<double>(segment)});
+    const double ns =
+        simulate(plans, sample_.costs, {static_cast<double>(bytes), channels, static_cast<double>(segment)});
     if (best.expected_ns < 0 || ns < best.expected_ns) best = {&algorithm, channels, segment, ns};
   };
   if (plans[0].needs_window()) {

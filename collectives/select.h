@@ -21,6 +21,7 @@ struct JobShape {
   int ranks = 1;
   MachineCosts costs;
   bool has_window = false;  // all ranks map each other's memory
+  Placement placement{};    // empty: rank order, one group
 };
 
 struct Choice {
@@ -59,9 +60,11 @@ class PEAL_API Selector {
 
  private:
   bool possible(const Algorithm& algorithm, bool symmetric, bool same_counts_known) const noexcept;
+  std::vector<Plan> sample_plans(const Algorithm& algorithm) const;
   Choice best(const Algorithm& algorithm, size_t bytes) const;
 
   JobShape job_;
+  JobShape sample_;  // what is simulated: the job, or its first ranks along the ring
   AlgorithmFilter filter_;
   int channels_;
   size_t segment_bytes_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -20,6 +21,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/settings.h"
+#include "topology/places.h"
+#include "topology/read.h"
 #include "transports/bootstrap/launch.h"
 
 namespace peal {
@@ -115,6 +119,7 @@ struct Child {
   std::vector<char*> arguments, variables;
   pid_t launcher;
   sigset_t signals;
+  std::optional<cpu_set_t> processors;
   bool reads_input;
   int output = -1, errors = -1;
   int guardian, not_started;
@@ -128,6 +133,7 @@ struct Child {
   const pid_t group = getpid();
   if (!tell(child.guardian, group)) _exit(128 + SIGKILL);
   sigprocmask(SIG_SETMASK, &child.signals, nullptr);
+  if (child.processors) sched_setaffinity(0, sizeof(*child.processors), &*child.processors);
   if (!child.reads_input) {
     const int nothing = open("/dev/null", O_RDONLY);
     dup2(nothing, STDIN_FILENO);
@@ -138,6 +144,21 @@ struct Child {
   const int error = errno;
   if (write(child.not_started, &error, sizeof(error)) != sizeof(error)) _exit(1);
   _exit(kNotStarted);
+}
+
+// Cores of each rank's own, out of those that the launcher may use; none where there are not enough or the user wants
+// none: then the kernel chooses.
+std::vector<cpu_set_t> share_out_cores(int ranks) {
+  std::vector<cpu_set_t> shares;
+  if (ranks == 1 || Settings::from(process_environment()).affinity == "none") return shares;
+  const Host host = std::move(discover_machine().hosts[0]);
+  if (static_cast<size_t>(ranks) > objects_of(host, ObjectKind::kCore).size()) return shares;
+  for (int rank = 0; rank < ranks; rank++) {
+    cpu_set_t& share = shares.emplace_back();
+    CPU_ZERO(&share);
+    for (const int cpu : share_of_cpus(host, rank, ranks)) CPU_SET(static_cast<size_t>(cpu), &share);
+  }
+  return shares;
 }
 
 class Launcher {
@@ -163,6 +184,7 @@ class Launcher {
   }
 
   const LocalLaunch& launch_;
+  std::vector<cpu_set_t> shares_;  // by rank, or empty
   sigset_t before_{};
   File signals_;
   std::vector<Rank> ranks_;
@@ -174,7 +196,7 @@ class Launcher {
   std::optional<Clock::time_point> terminate_at_, kill_at_;
 };
 
-Launcher::Launcher(const LocalLaunch& launch) : launch_(launch) {
+Launcher::Launcher(const LocalLaunch& launch) : launch_(launch), shares_(share_out_cores(launch.ranks)) {
   sigset_t mine;
   sigemptyset(&mine);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&mine, signal);
@@ -242,6 +264,7 @@ void Launcher::start_rank(int rank, const std::string& root, const std::string& 
   child.arguments.push_back(nullptr);
   child.launcher = getpid();
   child.signals = before_;
+  if (!shares_.empty()) child.processors = shares_[static_cast<size_t>(rank)];
   child.reads_input = rank == 0 && isatty(STDIN_FILENO) == 0;
   child.guardian = guardian_.number();
   child.not_started = not_started_.write.number();

@@ -6,7 +6,7 @@
 
 namespace peal {
 
-Machine discover_machine() {
+Machine discover_machine(Cut) {
   Machine machine;
   machine.source = "the kernel's affinity mask";
   Host& host = machine.hosts.emplace_back();

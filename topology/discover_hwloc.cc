@@ -23,7 +23,7 @@ std::vector<int> numbers(hwloc_const_cpuset_t set) {
 
 }  // namespace
 
-Machine discover_machine() {
+Machine discover_machine(Cut cut) {
   Machine machine;
   machine.source = "this machine (hwloc)";
   Host& host = machine.hosts.emplace_back();
@@ -35,7 +35,8 @@ Machine discover_machine() {
   if (hwloc_topology_load(raw) != 0) return machine;
   // hwloc leaves out what a cgroup forbids; the affinity mask it does not look at.
   hwloc_bitmap_t bound = hwloc_bitmap_alloc();
-  if (hwloc_get_cpubind(raw, bound, HWLOC_CPUBIND_PROCESS) == 0) hwloc_topology_restrict(raw, bound, 0);
+  if (cut == Cut::kAffinity && hwloc_get_cpubind(raw, bound, HWLOC_CPUBIND_PROCESS) == 0)
+    hwloc_topology_restrict(raw, bound, 0);
   hwloc_bitmap_free(bound);
   root_object.cpus = numbers(hwloc_get_root_obj(raw)->cpuset);
   const auto add = [&](hwloc_obj_type_t type, ObjectKind kind) {

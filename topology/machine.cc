@@ -38,6 +38,15 @@ std::string_view name_of(NicRole role) noexcept {
   return pick(std::array<std::string_view, 3>{"physical", "virtual_function", "software"}, role);
 }
 
+std::string label(const Object& object) {
+  constexpr std::array<std::string_view, 10> kWords = {"host",        "package",    "NUMA node", "cache", "core",
+                                                       "host bridge", "PCI bridge", "GPU",       "NIC",   "NVSwitch"};
+  std::string text(pick(kWords, object.kind));
+  if (object.number >= 0) text += fmt::format(" {}", object.number);
+  const std::string& which = object.pci.empty() ? object.name : object.pci;
+  return which.empty() ? text : text + " (" + which + ")";
+}
+
 std::string to_string(const Warning& warning) {
   const std::string where = warning.line > 0 ? fmt::format("line {}: ", warning.line) : "";
   return where + warning.object + " " + warning.text;

@@ -62,6 +62,7 @@ struct GpuFacts {
   int compute_capability = 0;  // 80 = sm_80 (NVIDIA), gfx number where AMD; 0: unknown
   uint64_t memory_bytes = 0;
   bool direct = false;  // NICs may read and write its memory
+  bool operator==(const GpuFacts&) const = default;
 };
 
 struct NicFacts {
@@ -73,6 +74,7 @@ struct NicFacts {
   bool active = true;
   bool rdma = false;
   bool direct = false;  // may read and write GPU memory
+  bool operator==(const NicFacts&) const = default;
 };
 
 // Members that don't belong to `kind` keep their defaults.
@@ -91,6 +93,7 @@ struct Object {
   Capacity wire;    // kNic: the port to the network
   GpuFacts gpu;
   NicFacts nic;
+  bool operator==(const Object&) const = default;
 };
 
 // Between two objects of one host that may lie anywhere in its tree. Both directions have this capacity.
@@ -99,12 +102,33 @@ struct Link {
   int a = -1, b = -1;  // indices in Host::objects
   Capacity capacity;
   int line = 0;
+  bool operator==(const Link&) const = default;
 };
 
 struct Host {
   std::string name;
   std::vector<Object> objects;  // parents before children
   std::vector<Link> links;
+  bool operator==(const Host&) const = default;
+};
+
+// What a core does to bytes in memory, and how long others wait to see it. All unknown until measured.
+struct Processor {
+  Figure copy;            // bytes/ns, from memory to memory
+  Figure reduce;          // bytes/ns of result, for each source
+  Figure step;            // ns, to begin one step of a plan
+  Figure mapped_latency;  // ns, from a publish in mapped memory to its sight by another core
+  bool operator==(const Processor&) const = default;
+};
+
+// What messages between two places took, end to end through one transport, one direction.
+struct Measurement {
+  std::string transport;  // "shm", "tcp"
+  int from_host = 0, to_host = 0;
+  int from = 0, to = 0;     // indices in their host's objects: a core, or 0 where a rank was free to move
+  double latency_ns = 0;    // of 8 bytes
+  double bytes_per_ns = 0;  // of large messages
+  bool operator==(const Measurement&) const = default;
 };
 
 // Something that can't be true, and what was done about it.
@@ -117,9 +141,14 @@ struct Warning {
 struct Machine {
   std::vector<Host> hosts;  // at least one
   Capacity network;         // between hosts, beyond their NICs; bandwidth 0: never the limit
-  std::string source;       // "this machine (hwloc)", "file dgx1v.xml (NCCL XML)"
+  Processor processor;
+  std::vector<Measurement> measurements;
+  std::string source;  // "this machine (hwloc)", "file dgx1v.xml (NCCL XML)"
   std::vector<Warning> warnings;
 };
+
+// What people call it: "GPU 0 (0001:00:00.0)", "NIC 1 (eth0)", "NUMA node 0".
+PEAL_API std::string label(const Object& object);
 
 PEAL_API std::string to_string(const Warning& warning);  // "line 6: GPU 0 (0001:00:00.0) is linked to itself ..."
 

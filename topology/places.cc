@@ -70,8 +70,16 @@ void group(Placement& placement, const std::function<bool(int, int)>& together) 
 }  // namespace
 
 std::string_view name_of(Level level) noexcept {
-  constexpr std::array<std::string_view, 5> kNames = {"none", "last-level cache", "NUMA node", "package", "host"};
+  constexpr std::array<std::string_view, kLevels> kNames = {"none", "last-level cache", "NUMA node", "package", "host"};
   return kNames[static_cast<size_t>(level)];
+}
+
+Level separation(const Place& a, const Place& b) noexcept {
+  if (a.host != b.host) return Level::kHost;
+  for (const Level level : {Level::kPackage, Level::kNuma, Level::kCache}) {
+    if (label(a, level) >= 0 && label(b, level) >= 0 && label(a, level) != label(b, level)) return level;
+  }
+  return Level::kNone;
 }
 
 Place place_on(const Host& host, std::string host_id, std::span<const int> cpus, int gpu) {
@@ -112,6 +120,7 @@ Placement place_ranks(std::span<const Place> places) {
     group(placement, [&](int a, int b) { return at(a).host == at(b).host; });
     return placement;
   }
+  placement.groups = {placement.ring};
   for (const Level level : {Level::kPackage, Level::kNuma, Level::kCache}) {
     if (!splits(places, level)) continue;
     placement.level = level;
@@ -151,7 +160,26 @@ Placement with_ring(Placement placement, std::string_view ring) {
     std::sort(members.begin(), members.end(),
               [&](int a, int b) { return position[static_cast<size_t>(a)] < position[static_cast<size_t>(b)]; });
   }
+  std::sort(placement.groups.begin(), placement.groups.end(), [&](const auto& a, const auto& b) {
+    return position[static_cast<size_t>(a[0])] < position[static_cast<size_t>(b[0])];
+  });
   return placement;
+}
+
+Placement first_of_ring(const Placement& placement, int ranks) {
+  std::vector<int> position(placement.ring.size());
+  for (size_t i = 0; i < position.size(); i++) position[static_cast<size_t>(placement.ring[i])] = static_cast<int>(i);
+  Placement first = flat_placement(ranks);
+  first.level = placement.level;
+  first.groups.clear();
+  for (const std::vector<int>& members : placement.groups) {
+    std::vector<int> kept;
+    for (const int rank : members) {
+      if (position[static_cast<size_t>(rank)] < ranks) kept.push_back(position[static_cast<size_t>(rank)]);
+    }
+    if (!kept.empty()) first.groups.push_back(kept);
+  }
+  return first;
 }
 
 std::string to_string(const Placement& placement) {

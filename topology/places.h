@@ -28,7 +28,11 @@ struct Place {
 PEAL_API Place place_on(const Host& host, std::string host_id, std::span<const int> cpus, int gpu = -1);
 
 enum class Level : uint8_t { kNone, kCache, kNuma, kPackage, kHost };
+inline constexpr int kLevels = 5;
 PEAL_API std::string_view name_of(Level level) noexcept;
+
+// The outermost level at which two places are known to differ.
+PEAL_API Level separation(const Place& a, const Place& b) noexcept;
 
 struct Placement {
   // The rank at each position of the ring. Neighbours are near: a ring through it enters each host, package, NUMA node
@@ -51,6 +55,9 @@ PEAL_API Placement flat_placement(int ranks);
 // The same groups along a ring that the user gives: "3,1,0,2" or "3 1 0 2". Throws Error(kInvalidArgument) unless it
 // names every rank once.
 PEAL_API Placement with_ring(Placement placement, std::string_view ring);
+
+// The first `ranks` positions of the ring as a job of their own: position p becomes rank p.
+PEAL_API Placement first_of_ring(const Placement& placement, int ranks);
 
 // "0 2 | 1 3, by host".
 PEAL_API std::string to_string(const Placement& placement);

@@ -13,9 +13,13 @@ namespace peal {
 // Files larger than this are refused before they are read.
 inline constexpr size_t kLargestMachineFile = size_t{64} << 20;
 
-// This machine, cut to what this process may use (affinity, cgroup cpuset); GPUs and RDMA devices where their libraries
-// are. Never fails: what can't be read is left out, at worst it is a flat list of processors.
-PEAL_API Machine discover_machine();
+// Cut to this process's affinity and cgroup, or to the cgroup alone: then equal on all ranks of the host, which may be
+// pinned apart.
+enum class Cut { kAffinity, kCgroup };
+
+// This machine, cut to what this process may use; GPUs and RDMA devices where their libraries are. Never fails: what
+// can't be read is left out, at worst it is a flat list of processors.
+PEAL_API Machine discover_machine(Cut cut = Cut::kAffinity);
 
 // A file of any format below, told apart by its contents.
 PEAL_API Machine read_machine(const std::string& path);
@@ -33,7 +37,7 @@ PEAL_API Machine parse_synthetic(std::string_view text, std::string_view name);
 
 // The machine that PEAL_TOPO_FILE names if it is set, else this one. Never fails: an unreadable file is a warning in
 // the result, which is then this machine.
-PEAL_API Machine machine_or_file(const std::string& file);
+PEAL_API Machine machine_or_file(const std::string& file, Cut cut = Cut::kAffinity);
 
 // Peal's own format; parse_json() of it gives an equal Machine. Warnings are not part of it.
 PEAL_API std::string to_json(const Machine& machine);

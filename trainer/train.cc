@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "base/host.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/data/sampler.h"
 #include "trainer/evaluate.h"
@@ -46,8 +45,7 @@ AdamwOptions adamw_of(const Config& config) {
 
 // Cores are shared out evenly; a rank with more threads than cores of its own slows all of them down.
 int choose_threads(Communicator& communicator, const Config& config) {
-  const int local_ranks = ranks_on_this_host(communicator);
-  const int threads = config.threads > 0 ? static_cast<int>(config.threads) : std::max(1, usable_cores() / local_ranks);
+  const int threads = config.threads > 0 ? static_cast<int>(config.threads) : communicator.cores();
   set_matmul_threads(threads);
   return threads;
 }

@@ -10,8 +10,11 @@
 #include "base/host.h"
 #include "base/settings.h"
 #include "collectives/algorithms/catalog.h"
+#include "collectives/path_costs.h"
 #include "collectives/select.h"
 #include "tools/info/transports_at_hand.h"
+#include "topology/places.h"
+#include "topology/read.h"
 
 namespace peal::info {
 namespace {
@@ -33,13 +36,25 @@ size_t parse_size(const std::string& text) {
   }
 }
 
-JobShape job_of(const ExplainedCall& call, const TransportProperties& properties) {
+// Ranks as peal-run pins them on this machine, or on the first host of PEAL_TOPO_FILE, with the figures measured there.
+JobShape job_of(const ExplainedCall& call, const TransportProperties& properties, const std::string& topo_file) {
+  const Machine machine = machine_or_file(topo_file);
+  const Host& host = machine.hosts[0];
+  std::vector<Place> places;
+  for (int rank = 0; rank < call.ranks; rank++) {
+    places.push_back(place_on(host, host.name, share_of_cpus(host, rank, call.ranks)));
+  }
+  PathCosts paths(machine);
+  for (size_t i = 0; i < static_cast<size_t>(kLevels); i++) {
+    paths.add(machine, static_cast<Level>(i), call.transport, properties);
+  }
+  const size_t described = objects_of(host, ObjectKind::kCore).size();
+  const size_t cores = described > 0 ? described : static_cast<size_t>(usable_cores());
   JobShape job;
   job.ranks = call.ranks;
   job.has_window = properties.maps_peer_memory;
-  job.costs.ranks_per_core = static_cast<double>(call.ranks) / usable_cores();
-  const PathCost path{properties.latency_ns, properties.bandwidth_bytes_per_ns};
-  job.costs.path = [path](int, int) { return path; };
+  job.costs = machine_costs(places, paths, static_cast<double>(call.ranks) / static_cast<double>(cores));
+  job.placement = place_ranks(places);
   return job;
 }
 
@@ -70,16 +85,17 @@ int show_explanation(const ExplainedCall& call, bool as_json) {
   const Collective collective = parse_collective(call.collective);
   const size_t bytes = parse_size(call.size);
   const TransportProperties properties = TransportsAtHand().properties_of(call.transport);
-  const Selector selector(job_of(call, properties), settings.algo, static_cast<int>(settings.channels),
-                          settings.segment_size);
+  const Selector selector(job_of(call, properties, settings.topo_file), settings.algo,
+                          static_cast<int>(settings.channels), settings.segment_size);
   const std::vector<Choice> choices = selector.rank(collective, bytes, properties.maps_peer_memory, true);
   if (as_json) {
     print_json(choices);
     return 0;
   }
-  fmt::print("{} of {} on {} ranks ({:.2g} per core) over {} ({:g} us, {:g} GB/s{}): simulated, fastest first\n\n",
+  const PathCost near = call.ranks > 1 ? selector.job().costs.path(0, 1) : PathCost{};
+  fmt::print("{} of {} on {} ranks ({:.2g} per core) over {} ({:.3g} us, {:.3g} GB/s{}): simulated, fastest first\n\n",
              name_of(collective), human(static_cast<double>(bytes)), call.ranks, selector.job().costs.ranks_per_core,
-             call.transport, properties.latency_ns / 1e3, properties.bandwidth_bytes_per_ns,
+             call.transport, near.latency_ns / 1e3, near.bytes_per_ns,
              properties.maps_peer_memory ? ", maps peers' memory" : "");
   print_table(choices);
   return 0;

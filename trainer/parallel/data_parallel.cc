@@ -8,8 +8,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/host.h"
-#include "base/settings.h"
 
 namespace peal::trainer {
 
@@ -64,12 +62,5 @@ const std::vector<const Parameter*>& DataParallel::wait(size_t index) {
 }
 
 double DataParallel::take_waited_seconds() noexcept { return std::exchange(waited_seconds_, 0); }
-
-int ranks_on_this_host(Communicator& communicator) {
-  const std::string host = host_id(Settings::from(process_environment()));
-  const uint64_t mine = std::hash<std::string>()(host);  // equal builds, so equal hashes of equal names
-  const auto all = gather_numbers(communicator, mine);
-  return static_cast<int>(std::count(all.begin(), all.end(), mine));
-}
 
 }  // namespace peal::trainer

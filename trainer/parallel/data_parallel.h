@@ -45,7 +45,4 @@ class DataParallel {
   double waited_seconds_ = 0;
 };
 
-// Collective: how many ranks share this host, for dividing its cores.
-int ranks_on_this_host(Communicator& communicator);
-
 }  // namespace peal::trainer
