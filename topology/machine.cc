@@ -72,6 +72,18 @@ int ancestor(const Host& host, int object, ObjectKind kind) {
   return object;
 }
 
+int common_ancestor(const Host& host, int a, int b) {
+  // Parents have smaller indices.
+  while (a != b) (a > b ? a : b) = host.objects[static_cast<size_t>(a > b ? a : b)].parent;
+  return a;
+}
+
+int depth(const Host& host, int object) {
+  int steps = 0;
+  for (; object > 0; object = host.objects[static_cast<size_t>(object)].parent) steps++;
+  return steps;
+}
+
 std::vector<int> last_level_caches(const Host& host) {
   std::vector<int> caches = objects_of(host, ObjectKind::kCache);
   const auto level = [&](int cache) { return host.objects[static_cast<size_t>(cache)].cache_level; };

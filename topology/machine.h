@@ -158,6 +158,12 @@ PEAL_API std::vector<int> objects_of(const Host& host, ObjectKind kind);
 // The nearest ancestor of `object` (itself included) of a kind, or -1.
 PEAL_API int ancestor(const Host& host, int object, ObjectKind kind);
 
+// The deepest object that both lie in, themselves included.
+PEAL_API int common_ancestor(const Host& host, int a, int b);
+
+// Steps from the object up to the host.
+PEAL_API int depth(const Host& host, int object);
+
 // Last-level caches: the highest level that the host has. Empty when unknown.
 PEAL_API std::vector<int> last_level_caches(const Host& host);
 

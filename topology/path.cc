@@ -19,11 +19,6 @@ std::vector<int> climb(const Host& host, int object, int top) {
   return way;
 }
 
-int common_ancestor(const Host& host, int a, int b) {
-  while (a != b) (a > b ? a : b) = at(host, a > b ? a : b).parent;  // parents have smaller indices
-  return a;
-}
-
 bool have_many(const Host& host, ObjectKind kind) {
   int seen = 0;
   for (const Object& object : host.objects) seen += object.kind == kind ? 1 : 0;

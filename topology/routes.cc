@@ -38,17 +38,6 @@ std::string label(const Host& host, int object) {
   return word + fmt::format(" {}", named.number >= 0 ? named.number : object);
 }
 
-int common_ancestor(const Host& host, int a, int b) {
-  while (a != b) (a > b ? a : b) = at(host, a > b ? a : b).parent;  // parents have smaller indices
-  return a;
-}
-
-int depth(const Host& host, int object) {
-  int levels = 0;
-  for (; object > 0; object = at(host, object).parent) levels++;
-  return levels;
-}
-
 bool usable(const Object& nic) { return nic.nic.role == NicRole::kPhysical && nic.nic.active; }
 
 // NICs under the deepest common ancestor; real ones before all others.
