@@ -1,12 +1,12 @@
-// Without hwloc: a flat list of processors.
+#include "topology/discover_flat.h"
+
 #include <sched.h>
 
 #include "base/host.h"
-#include "topology/read.h"
 
 namespace peal {
 
-Machine discover_machine(Cut) {
+Machine discover_flat() {
   Machine machine;
   machine.source = "the kernel's affinity mask";
   Host& host = machine.hosts.emplace_back();

@@ -85,7 +85,6 @@ class Reader {
   void read_ports(HostInWork& work, const Element& owner, Object like);
   void read_links(HostInWork& work);
   int target_of(HostInWork& work, int gpu, const Element& link);
-  void join_numa_nodes(Host& host);
   void finish(HostInWork& work);
   void warn(const Object& object, const Element& element, std::string text) {
     machine_.warnings.push_back({label(object), element.GetLineNum(), std::move(text)});
@@ -227,16 +226,6 @@ void Reader::read_links(HostInWork& work) {
   links.settle(work.host, machine_.warnings);
 }
 
-// The file says nothing of what joins NUMA nodes, but something does.
-void Reader::join_numa_nodes(Host& host) {
-  const std::vector<int> nodes = objects_of(host, ObjectKind::kNumaNode);
-  for (size_t i = 0; i < nodes.size(); i++) {
-    for (size_t j = i + 1; j < nodes.size(); j++) {
-      host.links.push_back({LinkKind::kSocket, nodes[i], nodes[j], {0, {kSocketBytesPerNs, Source::kDefault}, {}}});
-    }
-  }
-}
-
 void Reader::finish(HostInWork& work) {
   for (const int node : objects_of(work.host, ObjectKind::kNumaNode)) {
     std::vector<int>& all = work.host.objects[0].cpus;
@@ -247,7 +236,6 @@ void Reader::finish(HostInWork& work) {
   std::sort(cpus.begin(), cpus.end());
   cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   read_links(work);
-  join_numa_nodes(work.host);
   machine_.hosts.push_back(std::move(work.host));
 }
 

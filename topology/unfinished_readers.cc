@@ -4,7 +4,6 @@
 
 namespace peal {
 static Machine missing() { throw Error(ErrorCode::kUnsupported, "reader not there yet"); }
-Machine parse_hwloc_xml(std::string_view, std::string_view) { return missing(); }
 Machine parse_nvidia_smi(std::string_view, std::string_view) { return missing(); }
 Machine parse_synthetic(std::string_view, std::string_view) { return missing(); }
 }  // namespace peal
