@@ -193,13 +193,19 @@ double socket_width(const Host& host) {
   return kSocketBytesPerNs;
 }
 
+// The NUMA node or, where the host has none, the package that an object is in.
+int side_of(const Host& host, int object) {
+  const int numa = ancestor(host, object, ObjectKind::kNumaNode);
+  return numa >= 0 ? numa : ancestor(host, object, ObjectKind::kPackage);
+}
+
 bool has_wire(const Object& object) {
   return object.kind >= ObjectKind::kPciBridge && (object.up.bandwidth.known() || !object.pci.empty());
 }
 
 // What the hops over the tree leave each other: a wire that several of them pass the same way is shared.
 double Search::tree_share(const Cycle& cycle) const {
-  std::map<std::tuple<int, int>, std::pair<int, double>> wires;  // (object or -NUMA node, direction or NUMA node)
+  std::map<std::tuple<int, int>, std::pair<int, double>> wires;  // (object or -2 - side, direction or other side)
   const auto pass = [&](int a, int b, double width) {
     auto& [users, known] = wires[{a, b}];
     users++;
@@ -218,8 +224,7 @@ double Search::tree_share(const Cycle& cycle) const {
     for (int object = a; object != top; object = at(host_, object).parent) {
       if (has_wire(at(host_, object))) pass(object, 0, width_of(at(host_, object).up, kPcieBytesPerNs));
     }
-    const int near = ancestor(host_, a, ObjectKind::kNumaNode), far = ancestor(host_, b, ObjectKind::kNumaNode);
-    if (path(from, to).kind == PathKind::kSys) pass(-1 - near, -1 - far, socket_width(host_));
+    if (path(from, to).kind == PathKind::kSys) pass(-2 - side_of(host_, a), side_of(host_, b), socket_width(host_));
   }
   double share = std::numeric_limits<double>::max();
   for (const auto& [wire, use] : wires) share = std::min(share, use.second / use.first);
@@ -239,16 +244,14 @@ void Search::bound_by_bus(RingSet& set) const {
       set.bound = best;
       set.bound_reason = fmt::format("GPU {}'s fastest way to any other, {:.4g} GB/s", number(node), best);
     }
-    const int object = objects_[static_cast<size_t>(node)];
-    const int numa = ancestor(host_, object, ObjectKind::kNumaNode);
-    sides.insert(numa >= 0 ? numa : -1 - ancestor(host_, object, ObjectKind::kPackage));
+    sides.insert(side_of(host_, objects_[static_cast<size_t>(node)]));
   }
   int crossings = 0;
   for (const Hop& hop : set.rings[0].hops) crossings += hop.kind == PathKind::kSys ? 1 : 0;
   if (crossings == 0) return;
   set.bound = std::min(set.bound, socket_width(host_));
-  set.bound_reason += fmt::format("; GPUs on {} NUMA nodes: at least {} crossings, at {:.4g} GB/s", sides.size(),
-                                  sides.size(), socket_width(host_));
+  set.bound_reason += fmt::format("; GPUs on {} NUMA nodes or packages: at least {} crossings, at {:.4g} GB/s",
+                                  sides.size(), sides.size(), socket_width(host_));
 }
 
 // Through links where there are some and the PCI tree elsewhere.
