@@ -143,7 +143,10 @@ class HostPicture {
       return svg + text_at(box.center_x(), box.center_y() + 4,
                            count > 1 ? fmt::format("{} NVSwitches", count) : "NVSwitch", middle);
     }
-    return svg + text_at(box.x + 8, box.y + 14, fitting(title_of(object), box.width - 12));
+    std::string title = title_of(object);
+    if (object.kind == ObjectKind::kCache) title = fmt::format("L{} {}", object.cache_level, bytes_text(object.bytes));
+    if (object.kind == ObjectKind::kHost && !host_.name.empty()) title = host_.name;
+    return svg + text_at(box.x + 8, box.y + 14, fitting(title, box.width - 12));
   }
 
   // NVLink and its like: from GPU to GPU in a bow below them, as wide as there are links; into the switch straight
@@ -167,12 +170,19 @@ class HostPicture {
     for (const auto& [gpu, width] : into_switch) {
       const Box& box = box_of_.at(gpu);
       const Box& below = layout_.boxes.back();
+      // Past the boxes of GPUs in rows further down.
+      const bool blocked = std::any_of(box_of_.begin(), box_of_.end(), [&](const auto& other) {
+        return at(other.first).kind == ObjectKind::kGpu && other.second.y > box.y &&
+               std::abs(other.second.x - box.x) < box.width;
+      });
+      const double x = blocked ? box.x + box.width + 4 : box.center_x() + box.width / 4;
+      const double y = blocked ? box.center_y() : box.y + box.height;
+      const double from = blocked ? box.x + box.width : x;
       svg += fmt::format(
-          "<path d='M{0:.1f} {1:.1f}V{2:.1f}' class='nvlink' stroke-width='3'><title>GPU {3} to NVSwitch: {4:.4g} "
+          "<path d='M{:.1f} {:.1f}H{:.1f}V{:.1f}' class='nvlink' stroke-width='3'><title>GPU {} to NVSwitch: {:.4g} "
           "GB/s</title></path>\n",
-          box.center_x() + box.width / 4, box.y + box.height, below.y, at(gpu).number, width);
-      svg += text_at(box.center_x() + box.width / 4 + 4, below.y - 6, fmt::format("{} x", count_into_switch[gpu]),
-                     "class='small'");
+          from, y, x, below.y, at(gpu).number, width);
+      if (!blocked) svg += text_at(x - 4, below.y - 6, fmt::format("{} x", count_into_switch[gpu]), "class='small' text-anchor='end'");
     }
     return svg;
   }
@@ -180,7 +190,7 @@ class HostPicture {
   static std::string bow(const Box& a, const Box& b, const Link& link) {
     const char* kind = link.kind == LinkKind::kXgmi ? "xgmi" : link.kind == LinkKind::kC2c ? "c2c" : "nvlink";
     const double distance = std::hypot(a.center_x() - b.center_x(), a.center_y() - b.center_y());
-    const double sag = std::min(90.0, 18 + distance / 9);
+    const double sag = std::min(230.0, 24 + distance / 2.6);
     const double x1 = a.center_x(), y1 = a.y + a.height - 2, x2 = b.center_x(), y2 = b.y + b.height - 2;
     return fmt::format(
         "<path d='M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}' class='{}' stroke-width='{:.1f}'><title>{:.4g} "
@@ -195,7 +205,7 @@ class HostPicture {
 
   size_t lines() const { return std::min(rings_.rings.size(), kMostRingLines); }
   double rings_height() const {
-    return 2 * kCircle + 110 + kLine * static_cast<double>(lines() + (rings_.rings.size() > lines() ? 1 : 0));
+    return 2 * kCircle + 126 + kLine * static_cast<double>(lines() + (rings_.rings.size() > lines() ? 1 : 0));
   }
 
   std::string rings_svg() const {
@@ -205,8 +215,10 @@ class HostPicture {
                               fmt::format("{} ring{}, together {:.4g} GB/s of at most {:.4g}", rings_.rings.size(),
                                           rings_.rings.size() == 1 ? "" : "s", rings_.bytes_per_ns, rings_.bound),
                               "font-weight='bold'");
-    svg += text_at(0, 30, fitting(rings_.bound_reason, kRingsWidth, 9), "class='small'");
-    const double cx = kRingsWidth / 2, cy = kCircle + 60;
+    const size_t half = rings_.bound_reason.find("; ");
+    svg += text_at(0, 29, rings_.bound_reason.substr(0, half), "class='small'");
+    if (half != std::string::npos) svg += text_at(0, 41, rings_.bound_reason.substr(half + 2), "class='small'");
+    const double cx = kRingsWidth / 2, cy = kCircle + 76;
     const auto point = [&](int gpu, double radius) {
       const auto place = static_cast<double>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
       const double angle = 2 * std::numbers::pi * place / static_cast<double>(gpus.size()) - std::numbers::pi / 2;
@@ -242,7 +254,7 @@ class HostPicture {
   static std::string words_of(const Ring& ring) {
     std::string text;
     for (const int gpu : ring.order) text += fmt::format("{} ", gpu);
-    text += fmt::format(" {:.4g} GB/s", ring.bytes_per_ns);
+    text += fmt::format("\u00b7 {:.4g} GB/s", ring.bytes_per_ns);
     std::map<PathKind, int> kinds;
     for (const Hop& hop : ring.hops) kinds[hop.kind]++;
     for (const auto& [kind, count] : kinds) text += fmt::format(", {} {}", count, name_of(kind));

@@ -9,7 +9,7 @@ namespace {
 constexpr double kGap = 8, kTitle = 20;
 constexpr double kCore = 12, kCoreGap = 3;
 constexpr double kDeviceWidth = 74, kGpuHeight = 46, kNicHeight = 36;
-constexpr double kSwitchHeight = 28, kSwitchGap = 60;  // room for the links
+constexpr double kSwitchHeight = 28, kSwitchGap = 60, kBows = 70;  // room for the links
 
 bool is_device(ObjectKind kind) { return kind == ObjectKind::kGpu || kind == ObjectKind::kNic; }
 
@@ -28,6 +28,11 @@ class Layouter {
     layout_.width = sizes_[0].width;
     layout_.height = sizes_[0].height;
     const std::vector<int> switches = objects_of(host_, ObjectKind::kNvSwitch);
+    const bool bows = std::any_of(host_.links.begin(), host_.links.end(), [&](const Link& link) {
+      return link.kind != LinkKind::kSocket && at(static_cast<size_t>(link.a)).kind != ObjectKind::kNvSwitch &&
+             at(static_cast<size_t>(link.b)).kind != ObjectKind::kNvSwitch;
+    });
+    if (bows) layout_.height += kBows;
     if (!switches.empty()) {
       layout_.boxes.push_back(
           {switches[0], kGap, layout_.height + kSwitchGap, layout_.width - 2 * kGap, kSwitchHeight});
@@ -45,11 +50,20 @@ class Layouter {
   size_t parent_of(size_t object) const { return static_cast<size_t>(host_.objects[object].parent); }
   const Object& at(size_t object) const { return host_.objects[object]; }
 
-  // A bridge with nothing in it says nothing.
-  bool shown(size_t object) const {
-    const ObjectKind kind = at(object).kind;
-    if (kind != ObjectKind::kHostBridge && kind != ObjectKind::kPciBridge) return true;
-    return std::any_of(children_[object].begin(), children_[object].end(), [&](size_t child) { return shown(child); });
+  // What stands in a box: its children, but of a bridge with nothing in it nothing, and of one with a single thing in
+  // it that thing: the ways down to a device are long on real boards, and only where they part is of interest.
+  std::vector<size_t> inside(size_t object) const {
+    std::vector<size_t> all;
+    for (const size_t child : children_[object]) {
+      if (at(child).kind != ObjectKind::kHostBridge && at(child).kind != ObjectKind::kPciBridge) {
+        all.push_back(child);
+        continue;
+      }
+      const std::vector<size_t> below = inside(child);
+      if (below.size() > 1) all.push_back(child);
+      if (below.size() == 1) all.push_back(below[0]);
+    }
+    return all;
   }
 
   double title_width(size_t object) const {
@@ -70,9 +84,7 @@ class Layouter {
       return;
     }
     std::vector<size_t> cores, others;
-    for (const size_t child : children_[object]) {
-      if (shown(child)) (at(child).kind == ObjectKind::kCore ? cores : others).push_back(child);
-    }
+    for (const size_t child : inside(object)) (at(child).kind == ObjectKind::kCore ? cores : others).push_back(child);
     double bottom = kTitle, right = title_width(object);
     if (!cores.empty()) {
       const double columns = std::clamp(std::ceil(std::sqrt(static_cast<double>(cores.size()) * 2)), 4.0, 16.0);
