@@ -65,19 +65,21 @@ void PlanBuilder::read_reduce(Chunks dst, Chunks own, Chunks src, int stage) {
   add(step);
 }
 
-// A step waits for the newest earlier step that touches the same chunks, unless both only read them.
-int PlanBuilder::newest_hazard(const Step& step) const {
+// A step waits for the newest earlier step that touches the same chunks, unless both only read them. What lies before
+// `oldest` all later steps wait for anyway: looking there would make long plans (a ring of 16,384 ranks has 32,766
+// steps) cost the square of their length.
+int PlanBuilder::newest_hazard(const Step& step, int oldest) const {
   const bool writes = step.kind != StepKind::kSend && step.kind != StepKind::kPublish;
   const bool reads_src = step.kind == StepKind::kSend || step.kind == StepKind::kCopy ||
                          step.kind == StepKind::kReduce || step.kind == StepKind::kPublish;
   const bool reads_own = step.kind == StepKind::kReadReduce;
-  for (int i = static_cast<int>(plan_.steps.size()) - 1; i >= 0; i--) {
+  for (int i = static_cast<int>(plan_.steps.size()) - 1; i > oldest; i--) {
     const Step& earlier = plan_.steps[static_cast<size_t>(i)];
     if (writes && (earlier.reads(step.dst) || earlier.writes(step.dst))) return i;
     if (reads_src && earlier.writes(step.src)) return i;
     if (reads_own && earlier.writes(step.own)) return i;
   }
-  return -1;
+  return oldest;
 }
 
 void PlanBuilder::add(Step step) {
@@ -100,9 +102,8 @@ void PlanBuilder::add(Step step) {
   if (step.kind == StepKind::kRecv || step.kind == StepKind::kRecvReduce) note_peer(plan_.recv_peers, step.peer);
 
   const int before = plan_.steps.empty() ? -1 : plan_.steps.back().after;
-  step.after = newest_hazard(step);
+  step.after = newest_hazard(step, before);  // issue is in order, so waits only grow
   step.own_wait = step.after > before;
-  step.after = std::max(step.after, before);  // issue is in order, so waits only grow
   plan_.steps.push_back(step);
 }
 

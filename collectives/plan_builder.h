@@ -44,7 +44,7 @@ class PlanBuilder {
  private:
   void add(Step step);
   Chunks resolve(Chunks chunks, int rank) const;
-  int newest_hazard(const Step& step) const;
+  int newest_hazard(const Step& step, int oldest) const;
 
   Plan plan_;
 };

@@ -4,10 +4,15 @@
 // Model: a rank owns one core, which copies, reduces, and moves the bytes of its own messages (shared memory and
 // sockets are driven by the CPU); a message arrives `latency` after it began to be sent, and ends no earlier than both
 // sides have moved it. Lanes of a rank share its core. More ranks than cores share them evenly.
+//
+// With `links` the bytes of messages move by themselves, as GPUs and RDMA do it, and the core only begins steps. A
+// message passes all links of its way at once, at the speed of the narrowest; each link serves one message after the
+// other, in the order in which they are ready, and is free again when its own speed has moved the bytes.
 #pragma once
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/api.h"
 #include "collectives/plan.h"
@@ -19,8 +24,19 @@ struct PathCost {
   double bytes_per_ns = 1;
 };
 
+struct MessageWay {
+  double latency_ns = 0;
+  std::vector<int> links;  // numbers of SharedLinks::bytes_per_ns, each once
+};
+
+struct SharedLinks {
+  std::vector<double> bytes_per_ns;
+  std::function<MessageWay(int from, int to)> way;
+};
+
 struct MachineCosts {
   std::function<PathCost(int from, int to)> path;
+  const SharedLinks* links = nullptr;  // not null: instead of `path`
   double copy_bytes_per_ns = 12;
   double reduce_bytes_per_ns = 8;  // of result, for each source
   double mapped_latency_ns = 150;  // from a publish to its sight by a reader
@@ -35,10 +51,37 @@ struct ExecutionShape {
   double segment_bytes = 0;  // of all chunks together; 0: one segment
 };
 
+// A job that looks the same from every `period`-th rank stands for all its ranks by the first `period` ones: rank r
+// does what rank r % period does, with every peer moved by the same distance (folds() in fold_job.h checks that).
+struct Fold {
+  int ranks = 0;  // of the whole job
+};
+
 // Nanoseconds until the last rank is done. Exact in the model for up to kSimulatedSegments segments a lane; beyond that
 // the steady state of the last ones is continued. `plans`: one for each rank, in order.
 PEAL_API double simulate(std::span<const Plan> plans, const MachineCosts& costs, const ExecutionShape& shape);
 
 inline constexpr int kSimulatedSegments = 4;
+
+// What the chain of steps and messages that ended last consists of.
+struct CriticalPath {
+  int messages = 0;
+  double latency_ns = 0;   // of its messages, handovers included
+  double transfer_ns = 0;  // its messages' bytes on the way
+  double queue_ns = 0;     // its messages behind others on links
+  double core_ns = 0;      // copying, reducing, beginning steps, and waiting for the core
+};
+
+struct Simulated {
+  double ns = 0;
+  CriticalPath critical;        // of the segments that were simulated
+  std::vector<double> link_ns;  // by link: how long it moved bytes; all segments
+  double simulated_share = 1;   // of all segments: `critical` is of these alone
+};
+
+// The same with all that is known of it. `plans`: of all ranks, or of the first ones of a job that folds; then a
+// message's way begins at one of these ranks, and links of other hosts go by the numbers of those that they are like.
+PEAL_API Simulated simulate_in_detail(std::span<const Plan> plans, const MachineCosts& costs,
+                                      const ExecutionShape& shape, Fold fold = {});
 
 }  // namespace peal

@@ -247,7 +247,7 @@ void Routes::arrive(int index, int object, Route& route) const {
   }
 }
 
-Route Routes::between(Place from, Place to) const {
+Route Routes::between(Location from, Location to) const {
   if (from.host == to.host) return inside(from.host, from.object, to.object);
   Route route{PathKind::kNet, 0, std::numeric_limits<double>::max(), {}};
   route.latency_ns = machine_.network.latency.known() ? machine_.network.latency.value : kNetworkLatencyNs;

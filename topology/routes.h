@@ -17,11 +17,11 @@
 
 namespace peal {
 
-// Where a rank sits: a GPU or a core.
-struct Place {
+// Where a message begins or ends: a GPU or a core, or objects[0] for a rank that may be anywhere in its host.
+struct Location {
   int host = 0;
   int object = 0;  // index in Host::objects
-  bool operator==(const Place&) const = default;
+  bool operator==(const Location&) const = default;
 };
 
 struct Route {
@@ -38,7 +38,7 @@ class PEAL_API Routes {
 
   // Inside a host as path() says; between hosts through each side's nearest NIC. A host without NICs has one port of
   // kNetworkBytesPerNs. Hosts are far apart by Machine::network's latency if known, else kNetworkLatencyNs.
-  Route between(Place from, Place to) const;
+  Route between(Location from, Location to) const;
 
   const Machine& machine() const noexcept { return machine_; }
   int links() const noexcept { return first_.back(); }
