@@ -1,0 +1,132 @@
+#include "tools/sim/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "collectives/fold_job.h"
+#include "topology/rings.h"
+
+namespace peal::sim {
+namespace {
+
+constexpr double kMostSteps = 60e6;  // of all plans held at once: 6 GiB with what simulate() adds
+
+// The GPUs of a host in the order of its first ring, or its cores.
+std::vector<int> seats_of(const Host& host, bool gpus) {
+  if (!gpus) return objects_of(host, ObjectKind::kCore);
+  const RingSet rings = find_rings(host);
+  const std::vector<int> objects = objects_of(host, ObjectKind::kGpu);
+  std::vector<int> seats;
+  if (rings.rings.empty()) return seats;
+  for (const int gpu : rings.rings[0].order) seats.push_back(objects[static_cast<size_t>(gpu)]);
+  return seats;
+}
+
+bool any_gpu(const Machine& machine) {
+  return std::any_of(machine.hosts.begin(), machine.hosts.end(),
+                     [](const Host& host) { return !objects_of(host, ObjectKind::kGpu).empty(); });
+}
+
+}  // namespace
+
+Job::Job(const Machine& machine, int ranks, Spread spread)
+    : routes_(std::make_shared<const Routes>(machine)), ranks_(ranks), on_gpus_(any_gpu(machine)) {
+  const auto hosts = static_cast<int>(machine.hosts.size());
+  std::vector<std::vector<int>> seats;  // by host
+  bool alike = true;
+  size_t all = 0;
+  for (int host = 0; host < hosts; host++) {
+    alike = alike && routes_->alike(0, host);
+    seats.push_back(alike && host > 0 ? seats[0] : seats_of(machine.hosts[static_cast<size_t>(host)], on_gpus_));
+    all += seats.back().size();
+  }
+  if (static_cast<size_t>(ranks) > all) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{} ranks: expected at most the {} {} of the machine", ranks,
+                                                         all, on_gpus_ ? "GPUs" : "cores"));
+  }
+  std::vector<size_t> next(seats.size());
+  for (int host = 0; static_cast<int>(seats_.size()) < ranks; host = (host + 1) % hosts) {
+    const auto& here = seats[static_cast<size_t>(host)];
+    size_t& taken = next[static_cast<size_t>(host)];
+    do {
+      if (taken < here.size()) seats_.push_back({host, here[taken++]});
+    } while (spread == Spread::kBlock && taken < here.size() && static_cast<int>(seats_.size()) < ranks);
+  }
+  std::vector<Place> places;
+  for (const Location& seat : seats_) {
+    Place place{.host = fmt::format("{:06}", seat.host)};
+    const Host& host = machine.hosts[static_cast<size_t>(seat.host)];
+    if (!on_gpus_) place = place_on(host, place.host, host.objects[static_cast<size_t>(seat.object)].cpus);
+    places.push_back(place);
+  }
+  placement_ = place_ranks(places);
+  const int per_host = static_cast<int>(seats[0].size());
+  if (alike && spread == Spread::kBlock && hosts > 1 && ranks % per_host == 0) period_ = per_host;
+
+  for (int link = 0; link < routes_->links(); link++) links_.bytes_per_ns.push_back(routes_->bytes_per_ns(link));
+  if (!on_gpus_) links_.bytes_per_ns.insert(links_.bytes_per_ns.end(), static_cast<size_t>(ranks), kCoreBytesPerNs);
+  links_.way = [this](int from, int to) { return way(from, to); };
+  costs_.links = &links_;
+  if (on_gpus_) {
+    costs_.copy_bytes_per_ns = costs_.reduce_bytes_per_ns = kGpuCopyBytesPerNs;
+    costs_.step_ns = kGpuStepNs;
+  }
+}
+
+// All hosts are alike: the first one's links stand for everybody's.
+int Job::folded(int link) const {
+  if (!fold_) return link;
+  const int host = routes_->host_of(link);
+  return link - routes_->first_link(host) + routes_->first_link(0);
+}
+
+MessageWay Job::way(int from, int to) const {
+  const Route route = routes_->between(seats_[static_cast<size_t>(from)], seats_[static_cast<size_t>(to)]);
+  MessageWay way{route.latency_ns, {}};
+  for (const int link : route.links) way.links.push_back(folded(link));
+  if (!on_gpus_) {
+    for (const int rank : {from, to}) way.links.push_back(routes_->links() + (fold_ ? rank % period_ : rank));
+  }
+  std::sort(way.links.begin(), way.links.end());
+  way.links.erase(std::unique(way.links.begin(), way.links.end()), way.links.end());
+  return way;
+}
+
+void Job::build(const Algorithm& algorithm) {
+  if (built_ == &algorithm) return;
+  built_ = nullptr;
+  plans_.clear();
+  fold_ = period_ > 0 && folds(algorithm, ranks_, period_, &placement_);
+  simulated_ranks_ = fold_ ? period_ : ranks_;
+  for (int rank = 0; rank < simulated_ranks_; rank++) {
+    plans_.push_back(build_plan(algorithm, {rank, ranks_, 0, false, &placement_}));
+    if (plans_.back().needs_window()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{} maps the memory of all ranks, and does not send messages", algorithm.name));
+    }
+    const double steps = static_cast<double>(plans_[0].steps.size()) * simulated_ranks_;
+    if (steps > kMostSteps) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("{} on {} ranks: {:.3g} steps of all plans together, which don't fold, and at most {:.3g} "
+                      "can be held",
+                      algorithm.name, ranks_, steps, kMostSteps));
+    }
+  }
+  built_ = &algorithm;
+}
+
+Simulated Job::run(const Algorithm& algorithm, double bytes, double segment_bytes) {
+  build(algorithm);
+  return simulate_in_detail(plans_, costs_, {bytes, 1, segment_bytes}, {fold_ ? ranks_ : 0});
+}
+
+std::string Job::link_name(int link) const {
+  if (link < routes_->links()) return routes_->name_of(link);
+  return fmt::format("core of rank {}", link - routes_->links());
+}
+
+}  // namespace peal::sim
