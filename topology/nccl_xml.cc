@@ -210,8 +210,8 @@ void Reader::read_links(HostInWork& work) {
   DeviceLinks links;
   for (const auto& [gpu, element] : work.linkers) {
     const int capability = work.host.objects[static_cast<size_t>(gpu)].gpu.compute_capability;
-    const auto add_links = [&, gpu_index = gpu](const char* name, LinkKind kind, double bytes_per_ns) {
-      xml::for_each_child(*element, name, [&](const Element& link) {
+    const auto add_links = [&, gpu_index = gpu, told = element](const char* name, LinkKind kind, double bytes_per_ns) {
+      xml::for_each_child(*told, name, [&](const Element& link) {
         const int count = small(xml::integer_of(link, "count"), kind == LinkKind::kC2c ? 1 : 0);
         if (count == 0) return;
         const int target = target_of(work, gpu_index, link);

@@ -58,7 +58,8 @@ std::string_view without_leading_space(std::string_view text) {
 // The name of the outermost element: what comes after declarations and comments.
 std::string_view root_element(std::string_view text) {
   while (text.starts_with("<?") || text.starts_with("<!")) {
-    const std::string_view end = text.starts_with("<!--") ? "-->" : ">";
+    std::string_view end = text.starts_with("<!--") ? "-->" : ">";
+    if (text.starts_with("<!DOCTYPE") && text.find('[') < text.find('>')) end = "]>";  // declarations inside
     const size_t at = text.find(end);
     if (at == text.npos) return "";
     text = without_leading_space(text.substr(at + end.size()));
