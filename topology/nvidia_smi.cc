@@ -150,8 +150,8 @@ void Reader::read_row(const Words& words, int line) {
   const size_t next = columns_.size() + 1;
   if (row.gpu && next < words.size()) row.cpus = parse_cpu_list(words[next]).value_or(std::vector<int>{});
   if (row.gpu && next + 1 < words.size()) {
-    const std::string& numa = words[next + 1];
-    if (std::from_chars(numa.data(), numa.data() + numa.size(), row.numa).ec != std::errc()) row.numa = -1;
+    const auto numa = parse_cpu_list(words[next + 1]);  // one number; "N/A" where there is none
+    if (numa && numa->size() == 1) row.numa = numa->front();
   }
   rows_.push_back(row);
 }
