@@ -182,7 +182,9 @@ class HostPicture {
           "<path d='M{:.1f} {:.1f}H{:.1f}V{:.1f}' class='nvlink' stroke-width='3'><title>GPU {} to NVSwitch: {:.4g} "
           "GB/s</title></path>\n",
           from, y, x, below.y, at(gpu).number, width);
-      if (!blocked) svg += text_at(x - 4, below.y - 6, fmt::format("{} x", count_into_switch[gpu]), "class='small' text-anchor='end'");
+      if (!blocked)
+        svg +=
+            text_at(x - 4, below.y - 6, fmt::format("{} x", count_into_switch[gpu]), "class='small' text-anchor='end'");
     }
     return svg;
   }
