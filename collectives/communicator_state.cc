@@ -67,6 +67,7 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   const bool crowded = endpoint_->roster().ranks_per_core(rank) > 1;
   spins_ = settings_->spin_count >= 0 ? static_cast<int>(settings_->spin_count) : (crowded ? 0 : kDefaultSpins);
   if (log_.enabled(LogLevel::kInfo)) {
+    log_.info("this rank is at: " + to_string(endpoint_->roster().at(rank).place));
     log_.info("ring order and groups: " + to_string(placement_));
     for (int peer = 0; peer < ranks; peer++) {
       if (peer != rank) log_.info(fmt::format("rank {} is reached by {}", peer, endpoint_->transport_name(peer)));

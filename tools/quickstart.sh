@@ -25,6 +25,8 @@ Where to go next:
   PEAL_TRANSPORT=tcp $bin/all_reduce_perf --ranks 4
                                                          the same over another transport
   $bin/peal-info                          transports, algorithms, settings (--env), plans (--plan)
+  $bin/peal-topo                          the machine; --rings, --draw machine.svg, --from a file or "host:8 dgx-h100"
+  $bin/peal-sim                           what collectives would cost on machines that are not here
   $bin/peal-run -n 4 -- your_program      ranks of your own program
   docs/getting_started.md                               how to use the library from C++ and C
   tools/test.sh                                         all tests

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <tuple>
+#include <utility>
 
 #include "topology/rings.h"
 
@@ -35,22 +35,38 @@ std::vector<int> ring_nics(const Host& host) {
   return {};
 }
 
-std::vector<int> nearest_nics(const Host& host) {
-  const std::vector<int> gpus = objects_of(host, ObjectKind::kGpu), nics = objects_of(host, ObjectKind::kNic);
-  const std::vector<int> fit = ring_nics(host);
-  std::vector<int> chosen(gpus.size(), -1), users(nics.size());
-  for (size_t i = 0; i < gpus.size(); i++) {
-    std::tuple<int, int> best;  // depth, then few users
-    for (const int number : fit) {
-      const int nearness = depth(host, common_ancestor(host, gpus[i], nics[static_cast<size_t>(number)]));
-      const std::tuple<int, int> rank{nearness, -users[static_cast<size_t>(number)]};
-      if (chosen[i] >= 0 && rank <= best) continue;
-      best = rank;
-      chosen[i] = number;
-    }
-    if (chosen[i] >= 0) users[static_cast<size_t>(chosen[i])]++;
+namespace {
+
+// Of the NICs that are fit: the deepest common ancestor, then the fewest users.
+int nearest_of(const Host& host, int object, const std::vector<int>& nics, const std::vector<int>& fit,
+               const std::vector<int>& users) {
+  int chosen = -1;
+  std::pair<int, int> best;
+  for (const int number : fit) {
+    const int nearness = depth(host, common_ancestor(host, object, nics[static_cast<size_t>(number)]));
+    const std::pair rank{nearness, -users[static_cast<size_t>(number)]};
+    if (chosen >= 0 && rank <= best) continue;
+    best = rank;
+    chosen = number;
   }
   return chosen;
+}
+
+}  // namespace
+
+std::vector<int> nearest_nics(const Host& host) {
+  const std::vector<int> nics = objects_of(host, ObjectKind::kNic), fit = ring_nics(host);
+  std::vector<int> chosen, users(nics.size());
+  for (const int gpu : objects_of(host, ObjectKind::kGpu)) {
+    chosen.push_back(nearest_of(host, gpu, nics, fit, users));
+    if (chosen.back() >= 0) users[static_cast<size_t>(chosen.back())]++;
+  }
+  return chosen;
+}
+
+int nearest_nic(const Host& host, int object) {
+  const std::vector<int> nics = objects_of(host, ObjectKind::kNic);
+  return nearest_of(host, object, nics, ring_nics(host), std::vector<int>(nics.size()));
 }
 
 }  // namespace peal

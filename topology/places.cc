@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "topology/rings.h"
 
 namespace peal {
 namespace {
@@ -82,15 +83,37 @@ Level separation(const Place& a, const Place& b) noexcept {
   return Level::kNone;
 }
 
+std::string to_string(const Place& place) {
+  std::string text;
+  const auto add = [&](const char* what, int number) {
+    if (number >= 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, number);
+  };
+  add("package", place.package);
+  add("NUMA node", place.numa);
+  add("last-level cache", place.cache);
+  add("core", place.core);
+  add("GPU", place.gpu);
+  add("NIC", place.nic);
+  return text.empty() ? "anywhere" : text;
+}
+
 Place place_on(const Host& host, std::string host_id, std::span<const int> cpus, int gpu) {
   Place place;
   place.host = std::move(host_id);
   place.gpu = gpu;
-  if (cpus.empty()) return place;
-  place.package = only_one(host, objects_of(host, ObjectKind::kPackage), cpus);
-  place.numa = only_one(host, cpu_numa_nodes(host), cpus);
-  place.cache = only_one(host, last_level_caches(host), cpus);
-  place.core = only_one(host, objects_of(host, ObjectKind::kCore), cpus);
+  int near = 0;  // the smallest object that the rank is in
+  const auto find = [&](const std::vector<int>& objects) {
+    const int one = cpus.empty() ? -1 : only_one(host, objects, cpus);
+    if (one >= 0) near = objects[static_cast<size_t>(one)];
+    return one;
+  };
+  place.package = find(objects_of(host, ObjectKind::kPackage));
+  place.numa = find(cpu_numa_nodes(host));
+  place.cache = find(last_level_caches(host));
+  place.core = find(objects_of(host, ObjectKind::kCore));
+  const std::vector<int> gpus = objects_of(host, ObjectKind::kGpu);
+  if (gpu >= 0 && static_cast<size_t>(gpu) < gpus.size()) near = gpus[static_cast<size_t>(gpu)];
+  place.nic = nearest_nic(host, near);
   return place;
 }
 

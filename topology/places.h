@@ -24,8 +24,12 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// The place of a rank that may run on `cpus` of this host and drives `gpu` (-1: none).
+// The place of a rank that may run on `cpus` of this host and drives `gpu` (-1: none). Its NIC is the one nearest to
+// the GPU if there is one, else to its core, NUMA node or package.
 PEAL_API Place place_on(const Host& host, std::string host_id, std::span<const int> cpus, int gpu = -1);
+
+// "package 0, NUMA node 1, core 12, NIC 0"; "anywhere" where nothing is known.
+PEAL_API std::string to_string(const Place& place);
 
 enum class Level : uint8_t { kNone, kCache, kNuma, kPackage, kHost };
 inline constexpr int kLevels = 5;

@@ -62,6 +62,9 @@ PEAL_API std::vector<Tree> find_trees(const Host& host, std::vector<int> gpus = 
 // order; shared out evenly among equals. -1: the host has none.
 PEAL_API std::vector<int> nearest_nics(const Host& host);
 
+// The same for one object of any kind: a core, a NUMA node, a GPU by itself.
+PEAL_API int nearest_nic(const Host& host, int object);
+
 // NICs fit for rings: the best kind that the host has, as above. In number order.
 PEAL_API std::vector<int> ring_nics(const Host& host);
 

@@ -57,7 +57,11 @@ TEST(Place, IsTheOneObjectThatHoldsAllProcessors) {
   EXPECT_EQ(socket.package, 0);
   EXPECT_EQ(socket.core, -1);
   EXPECT_EQ(place_on(host, "h", std::vector{0, 7}).package, -1);
-  EXPECT_EQ(place_on(host, "h", {}), at("h"));
+  EXPECT_EQ(pinned.nic, 1);
+  EXPECT_EQ(to_string(pinned), "package 1, core 3, NIC 1");
+  EXPECT_EQ(place_on(host, "h", std::vector{6, 7}, 0).nic, 0) << "the GPU's";
+  EXPECT_EQ(place_on(host, "h", {}).package, -1);
+  EXPECT_EQ(to_string(Place{}), "anywhere");
 }
 
 TEST(Place, SeparationIsTheOutermostKnownDifference) {

@@ -80,12 +80,7 @@ std::string placement_text(const Host& host, int ranks) {
   std::string text;
   for (int rank = 0; rank < ranks; rank++) {
     places.push_back(place_on(host, host.name, share_of_cpus(host, rank, ranks)));
-    const auto part = [](const char* name, int number) {
-      return number < 0 ? std::string() : fmt::format("  {} {}", name, number);
-    };
-    const Place& place = places.back();
-    text += fmt::format("  rank {}:{}{}{}{}\n", rank, part("package", place.package), part("NUMA node", place.numa),
-                        part("cache", place.cache), part("core", place.core));
+    text += fmt::format("  rank {}: {}\n", rank, to_string(places.back()));
   }
   return text + fmt::format("  ring order and groups: {}\n", to_string(place_ranks(places)));
 }

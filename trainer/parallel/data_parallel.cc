@@ -8,7 +8,6 @@
 #include <functional>
 #include <utility>
 
-
 namespace peal::trainer {
 
 namespace {
