@@ -249,7 +249,7 @@ std::unique_ptr<CommunicatorState> join_job(const CommunicatorOptions& options) 
   const Deadline deadline = Deadline::after_ms(settings->connect_timeout_ms);
   Bootstrap bootstrap(launch, deadline);
   const auto exchange = [&](const std::string& mine) { return bootstrap.all_gather(mine, deadline); };
-  const std::string pinned = pin_to_own_cores(*settings, discover_machine(), launch.rank, exchange);
+  const std::string pinned = pin_to_own_cores(*settings, launch.rank, exchange);
   auto state = std::make_unique<CommunicatorState>(launch.rank, launch.size, launch.key, settings, machine, exchange);
   if (!pinned.empty()) state->log().info(pinned);
   if (!launch.key_is_secret) {

@@ -9,6 +9,7 @@
 
 #include "base/host.h"
 #include "topology/places.h"
+#include "topology/read.h"
 
 namespace peal {
 namespace {
@@ -22,7 +23,7 @@ std::string affinity_text() {
 
 }  // namespace
 
-std::string pin_to_own_cores(const Settings& settings, const Machine& machine, int rank,
+std::string pin_to_own_cores(const Settings& settings, int rank,
                              const std::function<std::vector<std::string>(const std::string&)>& exchange) {
   const std::string here = host_id(settings) + '\n', mine = here + affinity_text();
   std::vector<std::string> local = exchange(mine);  // by all, whether they ask or not: ranks' settings may differ
@@ -33,6 +34,7 @@ std::string pin_to_own_cores(const Settings& settings, const Machine& machine, i
   if (std::any_of(local.begin(), local.end(), [&](const std::string& other) { return other != mine; })) {
     return "not pinned: the launcher gave the ranks of this host different cores";
   }
+  const Machine machine = discover_machine();
   const size_t cores = objects_of(machine.hosts[0], ObjectKind::kCore).size();
   if (local.size() > cores) return fmt::format("not pinned: {} ranks on {} cores", local.size(), cores);
   const std::vector<int> cpus =

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "topology/machine.h"
 
 namespace peal {
 
 // Collective over the job: `exchange` gives everybody's string in rank order. Pins the calling thread, and with it the
 // threads that it starts later, inside what it was allowed; says in a sentence what it did and why, "" when not asked.
-std::string pin_to_own_cores(const Settings& settings, const Machine& machine, int rank,
+std::string pin_to_own_cores(const Settings& settings, int rank,
                              const std::function<std::vector<std::string>(const std::string&)>& exchange);
 
 }  // namespace peal

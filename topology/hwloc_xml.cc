@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "topology/cpu_list.h"
-#include "topology/device_links.h"
+#include "topology/hwloc_matrices.h"
 #include "topology/read.h"
 #include "topology/xml.h"
 
@@ -22,7 +21,6 @@ namespace {
 using xml::Element;
 
 constexpr size_t kMostObjects = 1 << 16;
-constexpr size_t kMostOfAMatrix = 4096;
 
 enum OsDevice { kNetwork = 2, kOpenFabrics = 3 };  // osdev_type
 
@@ -101,7 +99,6 @@ class Reader {
   bool is_virtual_function(const Element& element, const PciType& type) const;
   void check_bus(const Element& element, const Object& object);
   void visit_os_device(const Element& element, int parent);
-  void read_matrix(const Element& matrix);
   void warn(std::string object, const Element& element, std::string text) {
     machine_.warnings.push_back({std::move(object), element.GetLineNum(), std::move(text)});
   }
@@ -370,63 +367,6 @@ void Reader::visit_os_device(const Element& element, int parent) {
   add(element, nic);
 }
 
-// ---- Matrices of distances ----
-
-std::vector<std::string> words_of(const Element& matrix, const char* name) {
-  std::vector<std::string> words;
-  xml::for_each_child(matrix, name, [&](const Element& part) {
-    std::istringstream text(part.GetText() == nullptr ? "" : part.GetText());
-    for (std::string word; words.size() < kMostOfAMatrix && text >> word;) words.push_back(word);
-  });
-  return words;
-}
-
-std::vector<double> values_of(const Element& matrix) {
-  std::vector<double> values;
-  for (const std::string& word : words_of(matrix, "u64values")) values.push_back(std::strtod(word.c_str(), nullptr));
-  return values;
-}
-
-bool all_equal_but_diagonal(const std::vector<double>& values, size_t n) {
-  for (size_t i = 0; i < values.size(); i++) {
-    if (i / n != i % n && values[i] != values[1]) return false;
-  }
-  return true;
-}
-
-// NVLink and xGMI bandwidths in MB/s, between GPUs, and on POWER between GPUs and packages.
-void Reader::read_matrix(const Element& matrix) {
-  const std::string name = xml::text_of(matrix, "name");
-  const bool nvlink = name == "NVLinkBandwidth";
-  if (!nvlink && name != "XGMIBandwidth") return;
-  const std::vector<std::string> words = words_of(matrix, "indexes");
-  const std::vector<double> values = values_of(matrix);
-  const size_t n = words.size();
-  if (n < 2 || values.size() != n * n) {
-    return warn("matrix " + name, matrix, fmt::format("has {} objects and {} values: left out", n, values.size()));
-  }
-  if (!nvlink && n > 2 && all_equal_but_diagonal(values, n)) {
-    return warn("matrix " + name, matrix, "is the same between all GPUs, which says nothing: left out");
-  }
-  std::vector<int> objects;
-  for (const std::string& word : words) {
-    const size_t colon = word.find(':');
-    const auto found =
-        by_gp_index_.find(std::strtoll(word.c_str() + (colon == word.npos ? 0 : colon + 1), nullptr, 10));
-    objects.push_back(found == by_gp_index_.end() ? -1 : found->second);
-    if (objects.back() < 0)
-      warn("matrix " + name, matrix, fmt::format("names {}, which is not there", word.substr(0, 40)));
-  }
-  DeviceLinks links;
-  for (size_t i = 0; i < n * n; i++) {
-    const int from = objects[i / n], to = objects[i % n];
-    if (i / n == i % n || from < 0 || to < 0 || !(values[i] > 0) || values[i] > 1e8) continue;
-    links.add(nvlink ? LinkKind::kNvlink : LinkKind::kXgmi, from, to, {0, {values[i] / 1000, Source::kRead}, {}},
-              matrix.GetLineNum());
-  }
-  links.settle(host_, machine_.warnings);
-}
-
 int deepest_cache(const Element& element) {
   int deepest = 0;
   xml::for_each_child(element, "object",
@@ -453,8 +393,7 @@ void Reader::read(const Element& topology) {
   last_level_ = deepest_cache(*root);
   add(*root, {.kind = ObjectKind::kHost, .cpus = allowed_});
   visit_children(*root, inside_numa_node(*root, 0));
-  xml::for_each_child(topology, "distances2", [&](const Element& matrix) { read_matrix(matrix); });
-  xml::for_each_child(topology, "distances2hetero", [&](const Element& matrix) { read_matrix(matrix); });
+  read_link_matrices(topology, by_gp_index_, host_, machine_.warnings);
   machine_.hosts.push_back(std::move(host_));
 }
 

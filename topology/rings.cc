@@ -10,8 +10,11 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "topology/canonical_order.h"
+#include "topology/cheapest_cycle.h"
+#include "topology/cycle_packing.h"
 #include "topology/defaults.h"
-#include "topology/ring_search.h"
+#include "topology/ring_entries.h"
 
 namespace peal {
 namespace {
@@ -215,15 +218,14 @@ double Search::tree_share(const Cycle& cycle) const {
     const int from = cycle[i], to = cycle[(i + 1) % cycle.size()];
     if (path(from, to).kind <= PathKind::kC2c) continue;
     const int a = objects_[static_cast<size_t>(from)], b = objects_[static_cast<size_t>(to)];
-    std::set<int> above_a;
-    for (int object = a; object >= 0; object = at(host_, object).parent) above_a.insert(object);
-    int top = b;
-    for (; above_a.count(top) == 0; top = at(host_, top).parent) {
-      if (has_wire(at(host_, top))) pass(top, 1, width_of(at(host_, top).up, kPcieBytesPerNs));
-    }
-    for (int object = a; object != top; object = at(host_, object).parent) {
-      if (has_wire(at(host_, object))) pass(object, 0, width_of(at(host_, object).up, kPcieBytesPerNs));
-    }
+    const int top = common_ancestor(host_, a, b);
+    const auto climb = [&](int object, int direction) {
+      for (; object != top; object = at(host_, object).parent) {
+        if (has_wire(at(host_, object))) pass(object, direction, width_of(at(host_, object).up, kPcieBytesPerNs));
+      }
+    };
+    climb(a, 0);
+    climb(b, 1);
     if (path(from, to).kind == PathKind::kSys) pass(-2 - side_of(host_, a), side_of(host_, b), socket_width(host_));
   }
   double share = std::numeric_limits<double>::max();
@@ -284,69 +286,6 @@ RingSet Search::rings() const {
   return mixed();
 }
 
-// ---- Where each ring meets the network ----
-
-void rotate_to(Ring& ring, size_t front) {
-  std::rotate(ring.order.begin(), ring.order.begin() + static_cast<std::ptrdiff_t>(front), ring.order.end());
-  std::rotate(ring.hops.begin(), ring.hops.begin() + static_cast<std::ptrdiff_t>(std::min(front, ring.hops.size())),
-              ring.hops.end());
-}
-
-// In a ring whose order is free, the GPU that is as near to the NIC as the first one becomes the last.
-void reorder_freely(Ring& ring, int front, int back) {
-  std::vector<int> order{front};
-  for (const int gpu : ring.order) {
-    if (gpu != front && gpu != back) order.push_back(gpu);
-  }
-  if (back != front) order.push_back(back);
-  const Hop like = ring.hops[0];
-  ring.order = order;
-  for (size_t i = 0; i < order.size(); i++) {
-    ring.hops[i] = like;
-    ring.hops[i].from = order[i];
-    ring.hops[i].to = order[(i + 1) % order.size()];
-  }
-}
-
-void attach(const Host& host, RingSet& set) {
-  const std::vector<int> fit = ring_nics(host), gpus = objects_of(host, ObjectKind::kGpu),
-                         nics = objects_of(host, ObjectKind::kNic);
-  if (fit.empty()) return;
-  std::map<int, int> users, fronts;  // of NICs, by GPU
-  for (Ring& ring : set.rings) {
-    const auto near = [&](int gpu, int nic) {
-      return depth(host, common_ancestor(host, gpus[static_cast<size_t>(gpu)], nics[static_cast<size_t>(nic)]));
-    };
-    // Unused NICs first, then the nearest first GPU, one that no other ring begins at, then the nearest last GPU.
-    std::tuple<int, int, int, int> best;
-    int nic = -1, back = -1;
-    size_t front = 0;
-    for (const int candidate : fit) {
-      for (size_t i = 0; i < ring.order.size(); i++) {
-        for (size_t j = 0; j < ring.order.size(); j++) {
-          const bool before = j == (i + ring.order.size() - 1) % ring.order.size();
-          if (!before && (!set.any_order || i == j)) continue;
-          const std::tuple<int, int, int, int> rank{-users[candidate], near(ring.order[i], candidate),
-                                                    -fronts[ring.order[i]], near(ring.order[j], candidate)};
-          if (nic >= 0 && rank <= best) continue;
-          best = rank;
-          nic = candidate;
-          front = i;
-          back = ring.order[j];
-        }
-      }
-    }
-    users[nic]++;
-    fronts[ring.order[front]]++;
-    if (set.any_order && ring.order.size() > 1) {
-      reorder_freely(ring, ring.order[front], back);
-    } else {
-      rotate_to(ring, front);
-    }
-    ring.nic_in = ring.nic_out = nic;
-  }
-}
-
 std::vector<int> objects_with(const Host& host, const std::vector<int>& gpus) {
   const std::vector<int> all = objects_of(host, ObjectKind::kGpu);
   if (gpus.empty()) return all;
@@ -371,7 +310,7 @@ RingSet find_rings(const Host& host, std::vector<int> gpus) {
     rotate_to(ring, static_cast<size_t>(least - ring.order.begin()));
   }
   std::stable_sort(set.rings.begin(), set.rings.end(), [](const Ring& a, const Ring& b) { return a.order < b.order; });
-  attach(host, set);
+  attach_nics(host, set);
   return set;
 }
 

@@ -26,13 +26,14 @@
 #include "base/settings.h"
 #include "topology/defaults.h"
 #include "topology/read.h"
+#include "topology/synthetic_tokens.h"
 
 namespace peal {
 namespace {
 
 constexpr int64_t kMostHosts = 16384;
 constexpr int64_t kMostOfAHost = 1 << 15;  // objects
-constexpr int64_t kMostInAll = 1 << 21;
+constexpr int64_t kMostInAll = kMostOfAToken;
 
 const std::map<std::string, std::string>& named_machines() {
   static const std::map<std::string, std::string> kMachines = {
@@ -45,87 +46,6 @@ const std::map<std::string, std::string>& named_machines() {
   return kMachines;
 }
 
-struct Token {
-  std::string type;
-  int64_t count = 1;
-  std::map<std::string, std::string> attributes;
-  size_t position = 0;  // of its first character, from 1
-};
-
-// ---- Tokens ----
-
-class Scanner {
- public:
-  Scanner(std::string_view text, std::string_view name) : text_(text), name_(name) {}
-
-  [[noreturn]] void fail(size_t position, const std::string& expected) const {
-    const std::string_view rest = text_.substr(std::min(position - 1, text_.size()));
-    const std::string_view word = rest.substr(0, std::min(rest.find_first_of(" \t\n"), size_t{40}));
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: position {}: expected {}, found {}", name_, position, expected,
-                            word.empty() ? "the end" : fmt::format("'{}'", word)));
-  }
-
-  std::vector<Token> tokens() {
-    std::vector<Token> all;
-    for (skip_space(); at_ < text_.size(); skip_space()) all.push_back(token());
-    if (all.empty()) fail(1, "a description such as \"package:2 core:4\"");
-    return all;
-  }
-
- private:
-  void skip_space() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) at_++;
-  }
-  std::string word(const char* more) {
-    std::string word;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  std::string_view(more).find(text_[at_]) != std::string_view::npos)) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(text_[at_++])));
-    }
-    return word;
-  }
-  // hwloc writes "[NUMANode(memory=...)]" for memory beside a level: one in each.
-  Token token() {
-    Token token;
-    token.position = at_ + 1;
-    const bool bracket = text_[at_] == '[';
-    if (bracket) at_++;
-    token.type = word("-");
-    if (token.type.empty()) fail(at_ + 1, "a word such as package:2");
-    if (at_ < text_.size() && text_[at_] == ':') {
-      at_++;
-      const std::string digits = word("");
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), token.count);
-      if (error != std::errc() || end != digits.data() + digits.size() || token.count < 1 || token.count > kMostInAll) {
-        fail(token.position, fmt::format("a number from 1 to {} after the colon", kMostInAll));
-      }
-    }
-    if (at_ < text_.size() && text_[at_] == '(') attributes(token);
-    if (bracket && (at_ >= text_.size() || text_[at_++] != ']')) fail(token.position, "a closing ]");
-    if (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) == 0) fail(at_ + 1, "a blank");
-    return token;
-  }
-  void attributes(Token& token) {
-    for (at_++; at_ < text_.size() && text_[at_] != ')';) {
-      const std::string key = word("-_");
-      std::string value;
-      if (at_ < text_.size() && text_[at_] == '=') {
-        at_++;
-        value = word(".+");
-      }
-      if (key.empty()) fail(at_ + 1, "an attribute such as memory=64GB");
-      token.attributes[key] = value;
-      if (at_ < text_.size() && (text_[at_] == ',' || text_[at_] == ' ')) at_++;
-    }
-    if (at_ >= text_.size()) fail(token.position, "a closing )");
-    at_++;
-  }
-
-  std::string_view text_, name_;
-  size_t at_ = 0;
-};
-
 std::string canonical(const std::string& type) {
   static const std::map<std::string, std::string> kNames = {
       {"pack", "package"}, {"socket", "package"}, {"numanode", "numa"}, {"node", "numa"}, {"l3cache", "l3"},
@@ -133,8 +53,6 @@ std::string canonical(const std::string& type) {
   const auto known = kNames.find(type);
   return known == kNames.end() ? type : known->second;
 }
-
-// ---- Objects ----
 
 class Builder {
  public:

@@ -12,8 +12,9 @@
 
 #include "base/error.h"
 #include "tests/topology/shared_machines.h"
+#include "topology/cheapest_cycle.h"
+#include "topology/cycle_packing.h"
 #include "topology/read.h"
-#include "topology/ring_search.h"
 
 namespace peal {
 namespace {

@@ -1,18 +1,14 @@
 // peal-info: what this build is and has, what the settings are, and why an algorithm is chosen.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 
-#include "base/error.h"
 #include "base/version.h"
+#include "tools/command_line.h"
 #include "tools/info/facts.h"
 #include "tools/info/plans.h"
 #include "tools/info/settings_table.h"
 
 namespace peal::info {
 namespace {
-
-constexpr int kUsage = 2;
 
 struct Asked {
   bool env = false, markdown = false, as_json = false;
@@ -57,13 +53,5 @@ int main(int argc, char** argv) {
   CLI::App app("What this build of Peal is and has; its settings; its plans.");
   Asked asked;
   add_options(app, &asked);
-  try {
-    app.parse(argc, argv);
-    return show(asked);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
-  } catch (const peal::Error& error) {
-    fmt::print(stderr, "peal-info: {}\n", error.what());
-    return error.code() == peal::ErrorCode::kInvalidArgument ? kUsage : 1;
-  }
+  return peal::run_command(app, "peal-info", argc, argv, [&] { return show(asked); });
 }

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "base/version.h"
+#include "tools/command_line.h"
 #include "tools/perf/collective_case.h"
 #include "tools/plot/curves_svg.h"
 #include "tools/sim/job.h"
@@ -21,7 +21,6 @@
 namespace peal::sim {
 namespace {
 
-constexpr int kUsage = 2;
 constexpr int kMostRanks = 1 << 17;
 
 struct Asked {
@@ -59,12 +58,6 @@ void add_options(CLI::App& app, Asked* asked) {
   app.footer(
       "Where all hosts are alike and full, and all ranks of an algorithm do the same, the first host's ranks stand for "
       "all.");
-}
-
-Machine machine_from(const std::string& from) {
-  std::error_code error;
-  const bool described = from.find(':') != std::string::npos || from.starts_with("dgx-");
-  return described && !std::filesystem::exists(from, error) ? parse_machine(from, "--from") : read_machine(from);
 }
 
 int seats_of(const Machine& machine) {
@@ -198,7 +191,7 @@ std::string curves_of(const Asked& asked, const std::vector<Row>& rows, const st
 
 int simulate_all(Asked asked) {
   const Collective collective = parse_collective(asked.collective);
-  const Machine machine = machine_from(asked.from);
+  const Machine machine = machine_argument(asked.from);
   for (const Warning& warning : machine.warnings) fmt::print(stderr, "peal-sim: {}\n", to_string(warning));
   const std::vector<double> sizes = sizes_of(asked);
   if (asked.ranks.empty()) asked.ranks = {seats_of(machine)};
@@ -244,13 +237,5 @@ int main(int argc, char** argv) {
   CLI::App app("Simulates collectives on any machine: their time, bandwidth, critical path and busiest link.");
   Asked asked;
   add_options(app, &asked);
-  try {
-    app.parse(argc, argv);
-    return simulate_all(asked);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
-  } catch (const peal::Error& error) {
-    fmt::print(stderr, "peal-sim: {}\n", error.what());
-    return error.code() == peal::ErrorCode::kInvalidArgument ? kUsage : 1;
-  }
+  return peal::run_command(app, "peal-sim", argc, argv, [&] { return simulate_all(asked); });
 }

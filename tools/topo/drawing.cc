@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <numbers>
-#include <set>
 #include <vector>
 
 #include "tools/topo/layout.h"
+#include "tools/topo/rings_panel.h"
+#include "tools/topo/svg_text.h"
 #include "tools/topo/tree_text.h"
 #include "topology/path.h"
 #include "topology/rings.h"
@@ -18,47 +17,7 @@
 namespace peal::topo {
 namespace {
 
-constexpr double kMargin = 24, kMostWidth = 1060, kRingsWidth = 440, kLine = 18;
-constexpr size_t kMostRingLines = 18;
-// Distinct for the colour-blind too (Okabe & Ito).
-constexpr std::array<const char*, 8> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                "#e69f00", "#56b4e9", "#555555", "#b8a800"};
-
-std::string escaped(std::string_view text) {
-  std::string all;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        all += "&lt;";
-        break;
-      case '>':
-        all += "&gt;";
-        break;
-      case '&':
-        all += "&amp;";
-        break;
-      case '"':
-        all += "&quot;";
-        break;
-      case '\'':
-        all += "&apos;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= ' ') all += c;  // XML has no way to write other control characters
-    }
-  }
-  return all;
-}
-
-// As much of it as has room: a letter of 12 px is 6.4 px wide on average.
-std::string fitting(const std::string& text, double width, double size = 12) {
-  const auto letters = static_cast<size_t>(std::max(0.0, width / (size * 0.55)));
-  return text.size() <= letters ? text : text.substr(0, letters > 2 ? letters - 2 : 0) + "..";
-}
-
-std::string text_at(double x, double y, const std::string& text, const char* style = "") {
-  return fmt::format("<text x='{:.1f}' y='{:.1f}' {}>{}</text>\n", x, y, style, escaped(text));
-}
+constexpr double kMargin = 24, kMostWidth = 1060;
 
 struct Look {
   const char *fill, *stroke;
@@ -102,15 +61,15 @@ class HostPicture {
     for (const Box& box : layout_.boxes) box_of_[box.object] = box;
   }
 
-  double width() const { return layout_.width + (rings_.rings.empty() ? 0 : kMargin + kRingsWidth); }
-  double height() const { return std::max(layout_.height, rings_.rings.empty() ? 0 : rings_height()) + 8; }
+  double width() const { return layout_.width + (rings_.rings.empty() ? 0 : kMargin + kRingsPanelWidth); }
+  double height() const { return std::max(layout_.height, rings_.rings.empty() ? 0 : rings_panel_height(rings_)) + 8; }
 
   std::string svg() const {
     std::string all;
     for (const Box& box : layout_.boxes) all += box_svg(box);
     all += links_svg();
     if (!rings_.rings.empty())
-      all += fmt::format("<g transform='translate({:.1f},0)'>\n{}</g>\n", layout_.width + kMargin, rings_svg());
+      all += fmt::format("<g transform='translate({:.1f},0)'>\n{}</g>\n", layout_.width + kMargin, rings_panel(rings_));
     return all;
   }
 
@@ -199,68 +158,6 @@ class HostPicture {
         "GB/s</title></path>\n",
         x1, y1, (x1 + x2) / 2, std::max(y1, y2) + sag, x2, y2, kind, 1 + 0.8 * std::clamp(link.capacity.count, 1, 6),
         link.capacity.bandwidth.value);
-  }
-
-  // ---- Rings: the GPUs in a circle, each ring a closed line through them; then each ring in words ----
-
-  static constexpr double kCircle = 130;
-
-  size_t lines() const { return std::min(rings_.rings.size(), kMostRingLines); }
-  double rings_height() const {
-    return 2 * kCircle + 126 + kLine * static_cast<double>(lines() + (rings_.rings.size() > lines() ? 1 : 0));
-  }
-
-  std::string rings_svg() const {
-    std::vector<int> gpus = rings_.rings[0].order;
-    std::sort(gpus.begin(), gpus.end());
-    std::string svg = text_at(0, 14,
-                              fmt::format("{} ring{}, together {:.4g} GB/s of at most {:.4g}", rings_.rings.size(),
-                                          rings_.rings.size() == 1 ? "" : "s", rings_.bytes_per_ns, rings_.bound),
-                              "font-weight='bold'");
-    const size_t half = rings_.bound_reason.find("; ");
-    svg += text_at(0, 29, rings_.bound_reason.substr(0, half), "class='small'");
-    if (half != std::string::npos) svg += text_at(0, 41, rings_.bound_reason.substr(half + 2), "class='small'");
-    const double cx = kRingsWidth / 2, cy = kCircle + 76;
-    const auto point = [&](int gpu, double radius) {
-      const auto place = static_cast<double>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
-      const double angle = 2 * std::numbers::pi * place / static_cast<double>(gpus.size()) - std::numbers::pi / 2;
-      return std::pair(cx + radius * std::cos(angle), cy + radius * std::sin(angle));
-    };
-    for (size_t i = 0; i < rings_.rings.size() && i < kColors.size(); i++) {
-      std::string way;
-      for (const int gpu : rings_.rings[i].order) {
-        // Each ring a little further inside, so that rings over the same hop lie beside each other.
-        const auto [x, y] = point(gpu, kCircle - 5 * static_cast<double>(i));
-        way += fmt::format("{}{:.1f} {:.1f}", way.empty() ? "M" : "L", x, y);
-      }
-      svg += fmt::format("<path d='{}Z' fill='none' stroke='{}' stroke-width='2' stroke-linejoin='round'/>\n", way,
-                         kColors[i]);
-    }
-    for (const int gpu : gpus) {
-      const auto [x, y] = point(gpu, kCircle + 14);
-      svg += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='14' fill='#d8efdc' stroke='#2e7d46'/>\n", x, y);
-      svg += text_at(x, y + 4, std::to_string(gpu), "text-anchor='middle' font-weight='bold'");
-    }
-    double y = cy + kCircle + 52;
-    for (size_t i = 0; i < lines(); i++, y += kLine) {
-      const Ring& ring = rings_.rings[i];
-      svg += fmt::format("<rect x='0' y='{:.1f}' width='12' height='12' fill='{}'/>\n", y - 10,
-                         i < kColors.size() ? kColors[i] : "#cccccc");
-      svg += text_at(18, y, fitting(words_of(ring), kRingsWidth - 18, 11), "class='ring'");
-    }
-    if (rings_.rings.size() > lines())
-      svg += text_at(18, y, fmt::format("and {} more", rings_.rings.size() - lines()), "class='ring'");
-    return svg;
-  }
-
-  static std::string words_of(const Ring& ring) {
-    std::string text;
-    for (const int gpu : ring.order) text += fmt::format("{} ", gpu);
-    text += fmt::format("\u00b7 {:.4g} GB/s", ring.bytes_per_ns);
-    std::map<PathKind, int> kinds;
-    for (const Hop& hop : ring.hops) kinds[hop.kind]++;
-    for (const auto& [kind, count] : kinds) text += fmt::format(", {} {}", count, name_of(kind));
-    return ring.nic_in < 0 ? text : text + fmt::format(", NIC {}", ring.nic_in);
   }
 
   const Host& host_;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "base/version.h"
+#include "tools/command_line.h"
 #include "tools/local_launch.h"
 #include "tools/topo/drawing.h"
 #include "tools/topo/measure.h"
@@ -20,8 +21,6 @@
 
 namespace peal::topo {
 namespace {
-
-constexpr int kUsage = 2;
 
 struct Asked {
   std::string from, draw, convert;
@@ -54,14 +53,6 @@ void add_options(CLI::App& app, Asked* asked) {
   app.footer(
       "Hops, nearest first: NVLINK, XGMI, C2C, PIX (one PCI switch), PXB (several), PHB (host bridge), NODE, SYS "
       "(sockets), NET.");
-}
-
-Machine machine_asked_for(const Asked& asked, const std::string& topo_file) {
-  if (asked.from.empty()) return machine_or_file(topo_file);
-  std::error_code error;
-  const bool described = asked.from.find(':') != std::string::npos || asked.from.starts_with("dgx-");
-  if (described && !std::filesystem::exists(asked.from, error)) return parse_machine(asked.from, "--from");
-  return read_machine(asked.from);
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -128,16 +119,11 @@ int main(int argc, char** argv) {
   CLI::App app("Shows a machine: its tree, its rings, a picture of it. Measures what messages on it take.");
   Asked asked;
   add_options(app, &asked);
-  try {
-    app.parse(argc, argv);
+  return peal::run_command(app, "peal-topo", argc, argv, [&] {
     if (asked.ranks > 0) return start_ranks(argc, argv, asked.ranks);
     if (asked.measure) return measure_and_show(asked);
-    show(asked, machine_asked_for(asked, peal::Settings::from(peal::process_environment()).topo_file));
+    const std::string topo_file = peal::Settings::from(peal::process_environment()).topo_file;
+    show(asked, asked.from.empty() ? peal::machine_or_file(topo_file) : peal::machine_argument(asked.from));
     return 0;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
-  } catch (const peal::Error& error) {
-    fmt::print(stderr, "peal-topo: {}\n", error.what());
-    return error.code() == peal::ErrorCode::kInvalidArgument ? kUsage : 1;
-  }
+  });
 }
