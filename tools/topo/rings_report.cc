@@ -143,6 +143,7 @@ json report_json(const Machine& machine) {
               {"bytes_per_ns", set.bytes_per_ns},
               {"exact", set.exact},
               {"nearest_nics", nearest_nics(machine.hosts[0])},
+              {"rails", ring_nics(machine.hosts[0])},
               {"trees", trees_json(machine.hosts[0])}};
   if (machine.hosts.size() > 1) all["cluster"] = cluster_json(machine, warnings);
   all["warnings"] = warnings;
