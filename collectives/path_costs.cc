@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "topology/defaults.h"
 #include "topology/measured.h"
+#include "topology/reconcile.h"
 
 namespace peal {
 namespace {
@@ -34,6 +35,14 @@ PathCost path_of(const TransportProperties& properties, Level level) {
 // "traced:tcp" costs what tcp does.
 std::string_view innermost(std::string_view label) {
   return label.substr(label.rfind(':') == label.npos ? 0 : label.rfind(':') + 1);
+}
+
+// Of the NIC that a rank's messages to other hosts leave by; 0 where the machine does not say.
+double wire_bytes_per_ns(const Machine& machine, const Place& place, const std::string& host_name) {
+  const Host& host = machine.hosts[static_cast<size_t>(host_named(machine, host_name))];
+  const std::vector<int> nics = objects_of(host, ObjectKind::kNic);
+  if (place.nic < 0 || static_cast<size_t>(place.nic) >= nics.size()) return 0;
+  return host.objects[static_cast<size_t>(nics[static_cast<size_t>(place.nic)])].wire.bandwidth.value;
 }
 
 }  // namespace
@@ -63,6 +72,9 @@ PathCosts PathCosts::of(const Endpoint& endpoint, const Machine& machine) {
     const std::string_view transport = endpoint.transport_name(peer);
     if (added.emplace(transport, level).second) costs.add(machine, level, transport, endpoint.properties(peer));
   }
+  const RosterEntry& self = roster.at(endpoint.rank());
+  slower(costs.by_level[static_cast<size_t>(Level::kHost)].bytes_per_ns,
+         wire_bytes_per_ns(machine, self.place, self.host_name));
   return costs;
 }
 

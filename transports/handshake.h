@@ -57,6 +57,8 @@ class PEAL_API Handshake {
   State state() const noexcept { return state_; }
   // What to wait for while kTalking: room to send, else bytes to read.
   bool wants_to_send() const noexcept { return is_dialer_ == (step_ % 2 == 0); }
+  // An acceptor whose dialer has opened as a Peal process does; it may still turn out to be of another job.
+  bool has_opened() const noexcept { return !is_dialer_ && step_ > kOpening; }
   // A dialer that has not proved itself yet may give up without the acceptor ever taking it for present.
   bool may_be_abandoned() const noexcept { return is_dialer_ && step_ < kProving; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace peal {
@@ -39,16 +40,23 @@ void Listener::accept_all() noexcept {
   }
 }
 
+// Ranks speak as soon as they are connected, so their words are there with them: garbage goes at once, and of those who
+// wait the silent go first when one more comes.
 void Listener::admit(Socket socket) {
   tune_for_messages(socket.fd());
   std::string address = SocketAddress::peer_of(socket.fd()).text();
   epoll_event event{EPOLLIN | EPOLLRDHUP, {}};
   ::epoll_ctl(events_.fd(), EPOLL_CTL_ADD, socket.fd(), &event);
+  Stranger stranger{Handshake::accept(std::move(socket), key_, mine_), Deadline::after_ms(kPatienceMs), address};
+  if (stranger.handshake.advance() == Handshake::State::kFailed) return drop(stranger, stranger.handshake.why());
   if (strangers_.size() == kMostStrangers) {
-    drop(strangers_.front(), "dropped, since too many have connected without a word");
-    strangers_.pop_front();
+    const auto silent = std::find_if(strangers_.begin(), strangers_.end(),
+                                     [](const Stranger& one) { return !one.handshake.has_opened(); });
+    const auto leaves = silent != strangers_.end() ? silent : strangers_.begin();
+    drop(*leaves, "dropped, since too many have connected without a word");
+    strangers_.erase(leaves);
   }
-  strangers_.push_back({Handshake::accept(std::move(socket), key_, mine_), Deadline::after_ms(kPatienceMs), address});
+  strangers_.push_back(std::move(stranger));
 }
 
 void Listener::drop(const Stranger& stranger, const std::string& why) noexcept {

@@ -1,6 +1,7 @@
 // A listening socket and the strangers who have connected to it but not yet shown that they belong to the job.
-// Strangers cost a bounded amount: kMostStrangers sockets at a time (the oldest goes when one more comes), each for at
-// most kPatienceMs and 64 bytes. Port scans, garbage and idle connections change nothing but a counter.
+// Strangers cost a bounded amount: kMostStrangers sockets at a time (when one more comes the oldest that said nothing
+// goes, else the oldest), each for at most kPatienceMs and 64 bytes. Port scans, garbage and idle connections change
+// nothing but a counter.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "transports/bootstrap/gathered.h"
@@ -47,6 +48,7 @@ void PeerSide::connect(Deadline deadline) {
       if (error.code() != ErrorCode::kSystem) throw;
       last_refusal_ = error.what();  // the resolver may learn the name later
     }
+    if (queue_is_full_) pause_ms = 1;  // rank 0 is there: somebody else took the last place
     ::poll(nullptr, 0, static_cast<int>(std::min(pause_ms, deadline.left_ms())));
   }
   fail(ErrorCode::kTimeout, fmt::format("rank 0 never came to {} in time; the last try: {}", launch_.root,
@@ -56,6 +58,7 @@ void PeerSide::connect(Deadline deadline) {
 bool PeerSide::try_once(const SocketAddress& address, Deadline deadline) {
   int error = 0;
   Socket socket = dial(address, error);
+  queue_is_full_ = error == EAGAIN;
   if (error) {
     last_refusal_ = fmt::format("{}: {}", address.text(), std::strerror(error));
     return false;

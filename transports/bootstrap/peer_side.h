@@ -26,6 +26,7 @@ class PeerSide {
 
   Launch launch_;
   std::optional<MessageSocket> socket_;
+  bool queue_is_full_ = false;  // of the last try
   std::string last_refusal_;
   std::string last_answer_;  // says more than a refusal: somebody was there, but not the job's rank 0
 };
