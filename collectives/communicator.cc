@@ -219,7 +219,7 @@ namespace {
 std::shared_ptr<const Machine> machine_of(const Settings& settings, int rank) {
   auto machine = std::make_shared<Machine>(machine_or_file(settings.topo_file, Cut::kCgroup));
   if (!settings.topo_file.empty()) {
-    keep_what_is_here(*machine, host_named(*machine, host_name()), discover_machine(Cut::kCgroup).hosts[0]);
+    keep_what_is_here(*machine, host_named(*machine, host_name()), this_machine().hosts[0]);
   }
   Log log(settings, rank);
   if (rank > 0) return machine;
@@ -251,7 +251,7 @@ std::unique_ptr<CommunicatorState> join_job(const CommunicatorOptions& options) 
   const auto exchange = [&](const std::string& mine) { return bootstrap.all_gather(mine, deadline); };
   const std::string pinned = pin_to_own_cores(*settings, launch.rank, exchange);
   auto state = std::make_unique<CommunicatorState>(launch.rank, launch.size, launch.key, settings, machine, exchange);
-  if (!pinned.empty()) state->log().info(pinned);
+  state->log().info(pinned);
   if (!launch.key_is_secret) {
     state->log().info("connections prove a key derived from the job's public id; set PEAL_KEY to a secret of the job");
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
@@ -60,7 +61,8 @@ void DeviceLinks::turn_into_switch(Host& host) {
 
 void DeviceLinks::drop_impossible(const Host& host, const std::vector<int>& devices, std::vector<Warning>& warnings) {
   for (const int device : devices) {
-    int links = 0, line = 0;
+    int64_t links = 0;
+    int line = 0;
     for (const Told& one : told_) {
       if (one.from != device) continue;
       links += one.capacity.count;

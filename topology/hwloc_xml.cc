@@ -21,6 +21,7 @@ namespace {
 using xml::Element;
 
 constexpr size_t kMostObjects = 1 << 16;
+constexpr uint64_t kMostKib = uint64_t{1} << 50;  // more is a mistake
 
 enum OsDevice { kNetwork = 2, kOpenFabrics = 3 };  // osdev_type
 
@@ -306,7 +307,8 @@ void Reader::add_gpu(const Element& element, Object object) {
   const std::string model = info_of(element, "GPUModel");
   if (!model.empty()) object.name = model;
   const std::string kib = info_of(element, "CUDAGlobalMemorySize");
-  if (!kib.empty()) object.gpu.memory_bytes = std::strtoull(kib.c_str(), nullptr, 10) << 10;
+  const uint64_t memory = kib.empty() ? 0 : std::strtoull(kib.c_str(), nullptr, 10);
+  if (memory < kMostKib) object.gpu.memory_bytes = memory << 10;
   add(element, object);
 }
 
@@ -382,12 +384,13 @@ void Reader::read(const Element& topology) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: line {}: expected <object type=\"Machine\">, found none",
                                                          name_, topology.GetLineNum()));
   }
+  bool restricted = false;
   for (const char* attribute : {"cpuset", "allowed_cpuset", "online_cpuset"}) {
     const auto cpus = parse_cpu_mask(xml::text_of(*root, attribute));
     if (!cpus) continue;
     std::vector<int> both;
     std::set_intersection(cpus->begin(), cpus->end(), allowed_.begin(), allowed_.end(), std::back_inserter(both));
-    allowed_ = allowed_.empty() ? *cpus : both;
+    allowed_ = std::exchange(restricted, true) ? both : *cpus;
   }
   host_.name = own_info(*root, "HostName");
   last_level_ = deepest_cache(*root);

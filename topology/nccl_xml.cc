@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 using xml::Element;
 
 constexpr size_t kMostObjects = 1 << 16;
+constexpr size_t kMostHosts = 4096;
 constexpr double kBytesPerNsOfMbit = 1e6 / 8 / 1e9;
 
 // "32.0 GT/s PCIe": the number before the unit, or 0.
@@ -46,6 +48,14 @@ std::string lower(std::string text) {
 
 int small(std::optional<int64_t> value, int otherwise) {
   return value && *value >= 0 && *value < 1'000'000'000 ? static_cast<int>(*value) : otherwise;
+}
+
+// "gfx90a": 90; 0 where there is none that fits.
+int number_in(const std::string& text) {
+  const size_t digits = std::min(text.find_first_of("0123456789"), text.size());
+  int value = 0;
+  std::from_chars(text.data() + digits, text.data() + text.size(), value);
+  return value;
 }
 
 // 0x030200 is a 3D controller, 0x030000 and 0x038000 displays, 0x120000 an accelerator: GPUs where a maker of GPUs says
@@ -156,9 +166,7 @@ void Reader::read_gpu(HostInWork& work, const Element& pci, Object object) {
   const Element* gpu = pci.FirstChildElement("gpu");
   if (gpu != nullptr) {
     const std::string gcn = xml::text_of(*gpu, "gcn");
-    const size_t digits = std::min(gcn.find_first_of("0123456789"), gcn.size());
-    object.gpu.compute_capability =
-        gcn.empty() ? small(xml::integer_of(*gpu, "sm"), 0) : std::atoi(&gcn.c_str()[digits]);
+    object.gpu.compute_capability = gcn.empty() ? small(xml::integer_of(*gpu, "sm"), 0) : number_in(gcn);
     object.gpu.direct = xml::integer_of(*gpu, "gdr").value_or(0) != 0;
     if (gpu->NextSiblingElement("gpu") != nullptr) warn(object, pci, "holds several <gpu>: the first one counts");
   }
@@ -246,6 +254,10 @@ void Reader::read(const Element& system) {
     const std::string hash = xml::text_of(cpu, "host_hash");
     auto found = std::find_if(hosts.begin(), hosts.end(), [&](const auto& one) { return one.first == hash; });
     if (found == hosts.end()) {
+      if (hosts.size() >= kMostHosts) {
+        throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: line {}: expected at most {} hosts, found more",
+                                                             name_, cpu.GetLineNum(), kMostHosts));
+      }
       found = hosts.insert(found, {hash, HostInWork{}});
       found->second.host.name = hash;
       found->second.host.objects.push_back({.kind = ObjectKind::kHost, .line = system.GetLineNum()});

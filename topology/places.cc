@@ -212,17 +212,28 @@ std::string to_string(const Placement& placement) {
   return fmt::format("{}, by {}", fmt::join(groups, " | "), name_of(placement.level));
 }
 
-std::vector<int> share_of_cpus(const Host& host, int index, int parts) {
-  const std::vector<int> cores = objects_of(host, ObjectKind::kCore);
+std::vector<int> share_of_cpus(const Host& host, std::span<const int> within, int index, int parts) {
+  std::vector<std::vector<int>> cores;  // those of their processors that are within
+  for (const int core : objects_of(host, ObjectKind::kCore)) {
+    std::vector<int> usable;
+    for (const int cpu : host.objects[static_cast<size_t>(core)].cpus) {
+      if (std::find(within.begin(), within.end(), cpu) != within.end()) usable.push_back(cpu);
+    }
+    if (!usable.empty()) cores.push_back(usable);
+  }
   const auto count = static_cast<int>(cores.size());
-  if (parts > count || parts < 1) return host.objects[0].cpus;
+  if (parts > count || parts < 1) return {within.begin(), within.end()};
   std::vector<int> cpus;
   for (int i = index * count / parts; i < (index + 1) * count / parts; i++) {
-    const std::vector<int>& threads = host.objects[static_cast<size_t>(cores[static_cast<size_t>(i)])].cpus;
-    cpus.insert(cpus.end(), threads.begin(), threads.end());
+    const std::vector<int>& core = cores[static_cast<size_t>(i)];
+    cpus.insert(cpus.end(), core.begin(), core.end());
   }
   std::sort(cpus.begin(), cpus.end());
   return cpus;
+}
+
+std::vector<int> share_of_cpus(const Host& host, int index, int parts) {
+  return share_of_cpus(host, host.objects[0].cpus, index, parts);
 }
 
 }  // namespace peal

@@ -66,8 +66,9 @@ PEAL_API Placement first_of_ring(const Placement& placement, int ranks);
 // "0 2 | 1 3, by host".
 PEAL_API std::string to_string(const Placement& placement);
 
-// Part `index` of `parts` of the host's processors: whole cores, neighbours in the tree. All processors of the host
-// when there are more parts than cores.
+// Part `index` of `parts` of the host's processors, or of those `within`: whole cores, neighbours in the tree. All of
+// them when there are more parts than cores.
 PEAL_API std::vector<int> share_of_cpus(const Host& host, int index, int parts);
+PEAL_API std::vector<int> share_of_cpus(const Host& host, std::span<const int> within, int index, int parts);
 
 }  // namespace peal

@@ -21,6 +21,9 @@ enum class Cut { kAffinity, kCgroup };
 // can't be read is left out, at worst it is a flat list of processors.
 PEAL_API Machine discover_machine(Cut cut = Cut::kAffinity);
 
+// discover_machine(Cut::kCgroup), looked up once in the life of the process: it takes 10 ms. From any thread.
+PEAL_API const Machine& this_machine();
+
 // A file of any format below, told apart by its contents.
 PEAL_API Machine read_machine(const std::string& path);
 
@@ -35,8 +38,8 @@ PEAL_API Machine parse_nvidia_smi(std::string_view text, std::string_view name);
 // One line, e.g. "host:2 package:2 numa:1 core:16 gpu:4 nic:2": synthetic.cc documents it.
 PEAL_API Machine parse_synthetic(std::string_view text, std::string_view name);
 
-// The machine that PEAL_TOPO_FILE names if it is set, else this one. Never fails: an unreadable file is a warning in
-// the result, which is then this machine.
+// The machine that PEAL_TOPO_FILE names if it is set, else this one: cut to the affinity, or as this_machine() has it.
+// Never fails: an unreadable file is a warning in the result, which is then this machine.
 PEAL_API Machine machine_or_file(const std::string& file, Cut cut = Cut::kAffinity);
 
 // Peal's own format; parse_json() of it gives an equal Machine. Warnings are not part of it.

@@ -21,7 +21,8 @@ constexpr size_t kMostHosts = 1 << 16;
 constexpr size_t kMostObjects = 1 << 16;  // of a host, and links
 constexpr size_t kMostMeasurements = 1 << 20;
 constexpr double kMostOfAnything = 1e15;  // bytes/ns or ns: beyond that it is a mistake
-constexpr int64_t kMostBytes = int64_t{1} << 62;
+constexpr int64_t kMostBytes = std::numeric_limits<int64_t>::max();
+constexpr size_t kMostInAll = 1 << 22;  // objects and links of all hosts: equal ones are one entry of the file
 
 // One value of the file and where it lies, for errors: "box.json: /hosts/0/objects/3/parent: expected ..., found ...".
 class Value {
@@ -30,7 +31,7 @@ class Value {
       : value_(value), file_(file), path_(std::move(path)) {}
 
   [[noreturn]] void fail(const std::string& expected) const {
-    std::string found = value_.dump(-1, ' ', true, json::error_handler_t::replace);
+    std::string found = shown();
     if (found.size() > 60) found = found.substr(0, 57) + "...";
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: {}: expected {}, found {}", file_, path_.empty() ? "/" : path_, expected, found));
@@ -76,6 +77,13 @@ class Value {
   }
 
  private:
+  // Not what is inside: dump() calls itself for each level, and there may be as many as the file has characters.
+  std::string shown() const {
+    if (value_.is_object() && !value_.empty()) return fmt::format("an object of {}", value_.size());
+    if (value_.is_array() && !value_.empty()) return fmt::format("a list of {}", value_.size());
+    return value_.dump(-1, ' ', true, json::error_handler_t::replace);
+  }
+
   const json& value_;
   std::string_view file_;
   std::string path_;
@@ -208,6 +216,7 @@ void check_links(const Value& list, const Host& host) {
 }
 
 void Reader::read_hosts(const Value& value) {
+  size_t all = 0;
   for (const Value& one : value.list(kMostHosts)) {
     warn_of_unknown(one, {"names", "objects", "links"});
     Host host;
@@ -220,14 +229,15 @@ void Reader::read_hosts(const Value& value) {
       host.links = read_list<Link>(one.member("links"), kMostObjects);
       check_links(one.member("links"), host);
     }
-    if (!one.has("names")) machine_.hosts.push_back(host);
-    if (one.has("names")) {
-      for (std::string& name : read_list<std::string>(one.member("names"), kMostHosts)) {
-        host.name = std::move(name);
-        machine_.hosts.push_back(host);
-      }
+    std::vector<std::string> names{""};
+    if (one.has("names")) names = read_list<std::string>(one.member("names"), kMostHosts);
+    all += names.size() * (host.objects.size() + host.links.size());
+    if (all > kMostInAll) value.fail(fmt::format("at most {} objects and links of all hosts", kMostInAll));
+    if (machine_.hosts.size() + names.size() > kMostHosts) value.fail(fmt::format("at most {} hosts", kMostHosts));
+    for (std::string& name : names) {
+      host.name = std::move(name);
+      machine_.hosts.push_back(host);
     }
-    if (machine_.hosts.size() > kMostHosts) value.fail(fmt::format("at most {} hosts", kMostHosts));
   }
   if (machine_.hosts.empty()) value.fail("at least one host");
 }
@@ -265,7 +275,8 @@ Machine parse_json(std::string_view text, std::string_view name) {
   try {
     all = json::parse(text);
   } catch (const json::exception& error) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: expected JSON: {}", name, error.what()));
+    const std::string_view what = error.what();  // shows the last text that was read, however long
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: expected JSON: {}", name, what.substr(0, 300)));
   }
   Machine machine;
   Reader(machine).read_all(Value(all, name));

@@ -99,12 +99,18 @@ Machine parse_machine(std::string_view text, std::string_view name) {
 
 Machine read_machine(const std::string& path) { return parse_machine(contents(path), path); }
 
+const Machine& this_machine() {
+  static const Machine machine = discover_machine(Cut::kCgroup);
+  return machine;
+}
+
 Machine machine_or_file(const std::string& file, Cut cut) {
-  if (file.empty()) return discover_machine(cut);
+  const auto here = [&] { return cut == Cut::kCgroup ? this_machine() : discover_machine(cut); };
+  if (file.empty()) return here();
   try {
     return read_machine(file);
   } catch (const Error& error) {
-    Machine machine = discover_machine(cut);
+    Machine machine = here();
     machine.warnings.push_back({"PEAL_TOPO_FILE", 0, fmt::format("is not used: {}", error.what())});
     return machine;
   }

@@ -66,7 +66,7 @@ void Scanner::attributes(Token& token) {
     std::string value;
     if (at_ < text_.size() && text_[at_] == '=') {
       at_++;
-      value = word(".+");
+      value = word(key == "indexes" ? ",:*" : ".+");  // of hwloc: "indexes=0,2,1,3"
     }
     if (key.empty()) fail(at_ + 1, "an attribute such as memory=64GB");
     token.attributes[key] = value;

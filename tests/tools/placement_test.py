@@ -188,16 +188,38 @@ class Pinned(unittest.TestCase):
         free = allowed(run("peal-run", "-n", "2", "--", *self.SHOW, settings={"PEAL_AFFINITY": "none"}))
         self.assertEqual(free, many[:2])
 
+    def by_hand(self, commands, **settings):
+        root = f"unix:peal-pinned-{os.getpid()}-{next(OnOneHost.numbers)}"
+        return [errors for _, errors, _ in job(commands, {"PEAL_DEBUG": "INFO", "PEAL_ROOT": root, **settings})]
+
     @unittest.skipIf(len(PROCESSORS) < 2, "one processor: ranks can't be apart")
-    def test_a_rank_pins_itself_where_asked(self):
-        root = f"unix:peal-pinned-{os.getpid()}"
-        ranks = job([perf()] * 2, {"PEAL_DEBUG": "INFO", "PEAL_ROOT": root, "PEAL_AFFINITY": "pin"})
-        said = [re.search(r"pinned to processors (.*)", errors).group(1) for _, errors, _ in ranks]
+    def test_ranks_pin_themselves_where_no_launcher_did(self):
+        for affinity in ("auto", "pin"):
+            ranks = self.by_hand([perf()] * 2, PEAL_AFFINITY=affinity)
+            said = [re.search(r"pinned to processors (.*)", errors).group(1) for errors in ranks]
+            self.assertEqual(len(set(said)), 2, said)
+
+    @unittest.skipIf(len(PROCESSORS) < 2, "one processor: ranks can't be apart")
+    def test_what_the_launcher_did_stays(self):
+        apart = [["taskset", "-c", str(PROCESSORS[place]), *perf()] for place in (0, -1)]
+        for affinity, said in (("auto", "its processors are its own"), ("pin", "its processors are its own"),
+                               ("none", "PEAL_AFFINITY=none")):
+            for errors in self.by_hand(apart, PEAL_AFFINITY=affinity):
+                self.assertIn(f"not pinned: {said}", errors)
+        near = [["taskset", "-c", f"{PROCESSORS[0]},{PROCESSORS[-1]}", *perf()]] * 2 + apart[:1]
+        for errors in self.by_hand(near, PEAL_AFFINITY="auto")[:2]:
+            self.assertIn("not pinned: the launcher gave the ranks of this host different processors", errors)
+        said = [re.search(r"pinned to processors (.*)", errors).group(1) for errors in self.by_hand(near, PEAL_AFFINITY="pin")[:2]]
         self.assertEqual(len(set(said)), 2, said)
-        ranks = job([["taskset", "-c", str(PROCESSORS[place]), *perf()] for place in (0, -1)],
-                    {"PEAL_DEBUG": "INFO", "PEAL_ROOT": root + "-again", "PEAL_AFFINITY": "pin"})
-        for _, errors, _ in ranks:
-            self.assertIn("not pinned: the launcher gave the ranks of this host different cores", errors)
+
+    def test_nobody_is_pinned_where_cores_are_few(self):
+        for errors in self.by_hand([perf()] * (len(PROCESSORS) + 1)):
+            self.assertIn("not pinned: ", errors)
+
+    def test_a_word_that_is_none(self):
+        done = run("all_reduce_perf", "--ranks", "2", "-b", "8", "-e", "8", settings={"PEAL_AFFINITY": "maybe"})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("PEAL_AFFINITY", done.stderr)
 
 
 if __name__ == "__main__":

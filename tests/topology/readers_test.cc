@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/error.h"
@@ -145,6 +148,43 @@ TEST(Json, SaysWhereSomethingIsWrong) {
   EXPECT_THAT(warnings_of(odd), HasSubstr("/hosts/0/objects/0/colour is not known"));
 }
 
+// Every member there is, each in turn of another type: a list is none of them.
+TEST(Json, EveryMemberIsChecked) {
+  std::mt19937 random(2);
+  Machine machine = random_machine(random);
+  machine.measurements.push_back({"shm", 0, 0, 0, 0, 1, 2.5});
+  const nlohmann::json right = nlohmann::json::parse(to_json(machine));
+  const nlohmann::json paths = right.flatten();
+  EXPECT_GT(paths.size(), 100U);
+  for (const auto& [path, unused] : paths.items()) {
+    nlohmann::json wrong = right;
+    wrong[nlohmann::json::json_pointer(path)] = nlohmann::json::array();
+    EXPECT_THAT(refuses(parse_json, wrong.dump()),
+                ThrowsMessage<Error>(
+                    AllOf(HasSubstr("FILE: " + path + ": expected "), HasSubstr(", found "), Not(HasSubstr("\n")))));
+  }
+}
+
+TEST(Json, WhatWouldExhaustTheProgram) {
+  const std::string deep = R"({"peal_machine": )" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  EXPECT_THAT(refuses(parse_json, deep), ThrowsMessage<Error>(HasSubstr("/peal_machine: expected a whole number")));
+  try {
+    parse_json("{\"" + std::string(1'000'000, 'a'), "FILE");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_LT(std::string_view(error.what()).size(), 1000U);
+  }
+  // 60,000 hosts of 60,000 objects in one megabyte and a half.
+  std::string names = R"("")", objects = R"({"kind": "host"})";
+  for (int i = 1; i < 60'000; i++) {
+    names += R"(,"")";
+    objects += R"(,{"kind":"core","parent":0})";
+  }
+  EXPECT_THAT(refuses(parse_json,
+                      R"({"peal_machine": 1, "hosts": [{"names": [)" + names + R"(], "objects": [)" + objects + "]}]}"),
+              ThrowsMessage<Error>(HasSubstr("/hosts: expected at most 4194304 objects and links of all hosts")));
+}
+
 // ---- hwloc ----
 
 std::string hwloc(const std::string& objects, const std::string& more = "",
@@ -238,6 +278,32 @@ TEST(HwlocXml, MatricesOfLinks) {
   EXPECT_THAT(warnings_of(equal), HasSubstr("says nothing"));
 }
 
+TEST(HwlocXml, ProcessorsThatNoneMayUseAndSizesBeyondAll) {
+  const Machine none = parse_hwloc_xml(
+      "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0x1\" allowed_cpuset=\"0x2\" "
+      "online_cpuset=\"0x4\"><object type=\"Core\" cpuset=\"0x4\"/></object></topology>",
+      "FILE");
+  EXPECT_THAT(none.hosts[0].objects[0].cpus, IsEmpty());
+  EXPECT_EQ(count(none, ObjectKind::kCore), 0U);
+  const Machine large = parse_hwloc_xml(
+      hwloc("<object type=\"NUMANode\" cpuset=\"0x1\" local_memory=\"9223372036854775807\"/>"
+            "<object type=\"PCIDev\" pci_type=\"0302 [10de:1]\"><object type=\"OSDev\" osdev_type=\"1\"><info "
+            "name=\"CUDAGlobalMemorySize\" value=\"18014398509481983\"/></object></object>"),
+      "FILE");
+  EXPECT_EQ(parse_json(to_json(large), "FILE").hosts, large.hosts);
+}
+
+TEST(HwlocXml, WarningsNameTheObjectAndTheLine) {
+  const Machine machine =
+      parse_hwloc_xml(hwloc("<object type=\"Package\" cpuset=\"0xg\"/>\n"
+                            "<object type=\"PCIDev\" pci_busid=\"0000:01:00.0\" pci_type=\"0302 [10de:1]\"/>\n"
+                            "<object type=\"PCIDev\" pci_busid=\"0000:01:00.0\" pci_type=\"0302 [10de:1]\"/>"),
+                      "FILE");
+  EXPECT_EQ(warnings_of(machine),
+            "line 3: Package has the cpuset '0xg', which is no mask: left out\n"
+            "line 5: PCI device 0000:01:00.0 is also on line 4: taken as two\n");
+}
+
 TEST(HwlocXml, WhatCantBeRead) {
   const auto expect = [](const std::string& text, const std::string& said) {
     EXPECT_THAT(refuses(parse_hwloc_xml, text),
@@ -323,6 +389,30 @@ TEST(NcclXml, LiesAreNamedAndLeftOut) {
   EXPECT_EQ(count(twice, ObjectKind::kGpu), 1U);
 }
 
+TEST(NcclXml, NumbersBeyondAll) {
+  const Machine links = parse_nccl_xml(
+      nccl(gpu(1, nvlink(2, 999'999'999) + nvlink(2, 999'999'999) + nvlink(2, 999'999'999)), gpu(2, "")), "FILE");
+  EXPECT_THAT(warnings_of(links), HasSubstr("GPU 0 (0000:01:00.0) has 2999999997 links, more than the 36"));
+  EXPECT_THAT(links.hosts[0].links, IsEmpty());
+  const Machine gfx = parse_nccl_xml(
+      nccl("<pci busid=\"a\"><gpu gcn=\"gfx942\"/></pci><pci busid=\"b\"><gpu gcn=\"gfx3000000000\"/></pci>"
+           "<pci busid=\"c\"><gpu gcn=\"gfx\"/></pci>"),
+      "FILE");
+  EXPECT_EQ(object(gfx, ObjectKind::kGpu, 0).gpu.compute_capability, 942);
+  EXPECT_EQ(object(gfx, ObjectKind::kGpu, 1).gpu.compute_capability, 0);
+  EXPECT_EQ(object(gfx, ObjectKind::kGpu, 2).gpu.compute_capability, 0);
+  std::string hosts;
+  for (int i = 0; i < 5000; i++) hosts += "<cpu host_hash=\"" + std::to_string(i) + "\"/>";
+  EXPECT_THAT(refuses(parse_nccl_xml, "<system>" + hosts + "</system>"),
+              ThrowsMessage<Error>(HasSubstr("line 1: expected at most 4096 hosts")));
+  const Machine odd = parse_nccl_xml(
+      "<system>\n<cpu numaid=\"3\" affinity=\"xyz\">\n<nic><net name=\"e\" speed=\"-5\"/></nic></cpu></system>",
+      "FILE");
+  EXPECT_EQ(warnings_of(odd),
+            "line 2: NUMA node 3 has the affinity 'xyz', which is no mask: left out\n"
+            "line 3: NIC 0 (e) has a speed of -5 Mb/s: left out\n");
+}
+
 TEST(NcclXml, HostsByTheirHash) {
   const Machine machine = parse_nccl_xml(
       "<system><cpu host_hash=\"0x1\" numaid=\"0\"/><cpu host_hash=\"0x2\" numaid=\"0\"/></system>", "FILE");
@@ -394,6 +484,20 @@ TEST(Synthetic, LevelsAreInsideEachOther) {
       4U);
 }
 
+TEST(Synthetic, WholeMachinesByName) {
+  for (const auto& [name, links] : {std::pair("dgx-1v", 16U), {"DGX-A100", 8U}, {"dgx-h100", 8U}}) {
+    SCOPED_TRACE(name);
+    const Machine machine = parse_synthetic(std::string("host:2 ") + name, "FILE");
+    EXPECT_EQ(machine.hosts.size(), 2U);
+    EXPECT_EQ(count(machine, ObjectKind::kGpu), 8U);
+    EXPECT_EQ(machine.hosts[0].links.size(), links);
+    EXPECT_EQ(parse_json(to_json(machine), "FILE").hosts, machine.hosts);
+  }
+  EXPECT_EQ(parse_synthetic("network(bandwidth=50,latency=2000) core:1", "FILE").network,
+            (Capacity{0, {50, Source::kRead}, {2000, Source::kRead}}));
+  EXPECT_EQ(parse_json(to_json(parse_synthetic("numa:1(memory=7000000T)", "FILE")), "FILE").hosts.size(), 1U);
+}
+
 TEST(Synthetic, SaysWhatIsWrongAndWhere) {
   const auto expect = [](const std::string& text, const std::string& said) {
     EXPECT_THAT(refuses(parse_synthetic, text), ThrowsMessage<Error>(HasSubstr(said))) << text;
@@ -427,6 +531,46 @@ TEST(ReadMachine, TellsFormatsByTheirContents) {
   EXPECT_THAT(parse_machine("core:2\n", "F").source, HasSubstr("synthetic"));
   for (const char* wrong : {"", "\x01\x02", "<html></html>", "hello world"})
     EXPECT_THROW(parse_machine(wrong, "F"), Error) << wrong;
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "readers_test.XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for this test");
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(ReadMachine, FilesAlone) {
+  const Folder folder;
+  const auto expect = [](const std::string& path, const std::string& said) {
+    EXPECT_THAT([&] { read_machine(path); }, ThrowsMessage<Error>(AllOf(HasSubstr(path), HasSubstr(said))));
+  };
+  expect(folder.path(), "expected a file, found a folder or device");
+  expect(folder / "missing", "can't be opened");
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  expect(folder / "fifo", "expected a file, found a folder or device");  // and does not wait for a writer
+  expect("/dev/zero", "expected a file, found a folder or device");
+  std::ofstream(folder / "large") << "core:2\n";
+  std::filesystem::resize_file(folder / "large", kLargestMachineFile + 1);
+  expect(folder / "large", "expected at most 64 MiB, found more");
+  std::ofstream(folder / "odd") << "\x7f"
+                                << "ELF\x02\x01";
+  expect(folder / "odd", "found '\\x7fELF\\x02\\x01'");
+  std::ofstream(folder / "empty");
+  expect(folder / "empty", "found ''");
+  std::ofstream(folder / "good") << "core:2\n";
+  EXPECT_EQ(count(read_machine(folder / "good"), ObjectKind::kCore), 2U);
+  std::filesystem::create_symlink("good", folder / "link");
+  EXPECT_EQ(count(read_machine(folder / "link"), ObjectKind::kCore), 2U);
 }
 
 TEST(ReadMachine, AnUnreadableFileIsAWarning) {
