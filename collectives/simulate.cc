@@ -47,8 +47,9 @@ struct Cost {
 class Simulation {
  public:
   Simulation(std::span<const Plan> plans, const MachineCosts& costs, const ExecutionShape& shape, int segments,
-             Fold fold);
+             Fold fold, Detail detail = Detail::kTimes);
   Stamp run();
+  std::vector<PathMessage> path_of(CriticalPath* chain) const;
   const std::vector<double>& link_ns() const { return link_ns_; }
 
  private:
@@ -60,6 +61,11 @@ class Simulation {
     }
   };
 
+  struct Noted {
+    PathMessage message;
+    int before;  // in noted_: the one before it on its path, or -1
+  };
+
   void cost_steps(int rank, double chunk_bytes);
   int pair(int from, int to);
   bool step(int rank, int lane);  // false when it must wait for another rank
@@ -68,12 +74,14 @@ class Simulation {
   bool mapped_ready(int rank, int lane, const Step& step, Stamp* ready);
   void publish(int rank, int lane, int stage, const Stamp& at);
   void send(const Cost& cost, int lane, const Stamp& arrives);
+  void note_message(int from, int to, Stamp* arrives);
   const Plan& plan(int rank) const { return plans_[static_cast<size_t>(rank)]; }
   Lane& lane_of(int rank, int lane) { return lanes_of_all_[static_cast<size_t>(rank * lanes_ + lane)]; }
   Wire& wire(int pair, int lane) { return wires_[static_cast<size_t>(pair * lanes_ + lane)]; }
 
   std::span<const Plan> plans_;
   const MachineCosts& costs_;
+  Detail detail_;
   int n_, ranks_, lanes_, segments_, stages_ = 0;
   double share_, hop_ns_;
   std::vector<Lane> lanes_of_all_;
@@ -83,14 +91,16 @@ class Simulation {
   std::vector<Wire> wires_;
   std::vector<MessageWay> ways_;
   std::vector<double> link_free_, link_ns_;
+  std::vector<Noted> noted_;                // all messages, if asked for
   std::vector<std::vector<int>> watchers_;  // by lane: ranks that wait for something published
   std::priority_queue<Runnable, std::vector<Runnable>, std::greater<>> runnable_;
 };
 
 Simulation::Simulation(std::span<const Plan> plans, const MachineCosts& costs, const ExecutionShape& shape,
-                       int segments, Fold fold)
+                       int segments, Fold fold, Detail detail)
     : plans_(plans),
       costs_(costs),
+      detail_(detail),
       n_(static_cast<int>(plans.size())),
       ranks_(fold.ranks > 0 ? fold.ranks : n_),
       lanes_(shape.channels),
@@ -200,7 +210,7 @@ bool Simulation::mapped_ready(int rank, int lane, const Step& step, Stamp* ready
     }
     seen.at += costs_.mapped_latency_ns + hop_ns_;
     seen.chain.latency_ns += costs_.mapped_latency_ns + hop_ns_;
-    seen.chain.messages++;
+    note_message(peer, rank, &seen);
     *ready = later(*ready, seen);
   }
   return true;
@@ -219,6 +229,25 @@ void Simulation::send(const Cost& cost, int lane, const Stamp& arrives) {
   to.arrivals.push_back(arrives);
   if (to.waiting_rank < 0) return;
   runnable_.push({arrives.at, std::exchange(to.waiting_rank, -1), to.waiting_lane});
+}
+
+void Simulation::note_message(int from, int to, Stamp* arrives) {
+  arrives->chain.messages++;
+  if (detail_ == Detail::kTimes) return;
+  const int before = std::exchange(arrives->chain.last_message, static_cast<int>(noted_.size()));
+  noted_.push_back({{from, to, arrives->at, arrives->chain}, before});
+}
+
+// The messages of one path, numbered anew.
+std::vector<PathMessage> Simulation::path_of(CriticalPath* chain) const {
+  std::vector<PathMessage> path;
+  for (int i = chain->last_message; i >= 0; i = noted_[static_cast<size_t>(i)].before) {
+    path.push_back(noted_[static_cast<size_t>(i)].message);
+  }
+  std::reverse(path.begin(), path.end());
+  for (size_t i = 0; i < path.size(); i++) path[i].until.last_message = static_cast<int>(i);
+  chain->last_message = static_cast<int>(path.size()) - 1;
+  return path;
 }
 
 bool Simulation::step(int rank, int lane) {
@@ -253,7 +282,7 @@ bool Simulation::step(int rank, int lane) {
     }
     arrives.at += cost.latency + hop_ns_;
     arrives.chain.latency_ns += cost.latency + hop_ns_;
-    arrives.chain.messages++;
+    note_message(rank, step.peer, &arrives);
     send(cost, lane, arrives);
   }
   own.done.push_back(own.done.empty() ? end : later(own.done.back(), end));
@@ -285,14 +314,15 @@ Stamp Simulation::run() {
 }  // namespace
 
 Simulated simulate_in_detail(std::span<const Plan> plans, const MachineCosts& costs, const ExecutionShape& shape,
-                             Fold fold) {
+                             Fold fold, Detail detail) {
   const double per_lane = shape.bytes / shape.channels;
   const double segments =
       shape.segment_bytes > 0 && per_lane > 0 ? std::max(1.0, std::ceil(per_lane / shape.segment_bytes)) : 1.0;
   const int simulated = static_cast<int>(std::min<double>(segments, kSimulatedSegments));
-  Simulation simulation(plans, costs, shape, simulated, fold);
+  Simulation simulation(plans, costs, shape, simulated, fold, detail);
   const Stamp last = simulation.run();
-  Simulated result{last.at, last.chain, simulation.link_ns(), simulated / segments};
+  Simulated result{last.at, last.chain, simulation.link_ns(), simulated / segments, {}};
+  result.path = simulation.path_of(&result.critical);
   for (double& ns : result.link_ns) ns *= segments / simulated;
   if (segments <= simulated) return result;
   const double before = Simulation(plans, costs, shape, simulated - 2, fold).run().at;

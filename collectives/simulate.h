@@ -66,22 +66,33 @@ inline constexpr int kSimulatedSegments = 4;
 // What the chain of steps and messages that ended last consists of.
 struct CriticalPath {
   int messages = 0;
+  int last_message = -1;   // index in Simulated::path of its last message; -1: none, or not asked for
   double latency_ns = 0;   // of its messages, handovers included
   double transfer_ns = 0;  // its messages' bytes on the way
   double queue_ns = 0;     // its messages behind others on links
   double core_ns = 0;      // copying, reducing, beginning steps, and waiting for the core
 };
 
+// A message on the critical path.
+struct PathMessage {
+  int from = 0, to = 0;  // ranks; of a job that folds, `from` stands for those like it
+  double arrives_ns = 0;
+  CriticalPath until;  // what the path consists of up to there; its last_message is this message
+};
+
+enum class Detail { kTimes, kPath };
+
 struct Simulated {
   double ns = 0;
-  CriticalPath critical;        // of the segments that were simulated
-  std::vector<double> link_ns;  // by link: how long it moved bytes; all segments
-  double simulated_share = 1;   // of all segments: `critical` is of these alone
+  CriticalPath critical;          // of the segments that were simulated
+  std::vector<double> link_ns;    // by link: how long it moved bytes; all segments
+  double simulated_share = 1;     // of all segments: `critical` is of these alone
+  std::vector<PathMessage> path;  // of `critical`, first to last; empty unless asked for
 };
 
 // The same with all that is known of it. `plans`: of all ranks, or of the first ones of a job that folds; then a
 // message's way begins at one of these ranks, and links of other hosts go by the numbers of those that they are like.
 PEAL_API Simulated simulate_in_detail(std::span<const Plan> plans, const MachineCosts& costs,
-                                      const ExecutionShape& shape, Fold fold = {});
+                                      const ExecutionShape& shape, Fold fold = {}, Detail detail = Detail::kTimes);
 
 }  // namespace peal

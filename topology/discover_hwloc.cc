@@ -97,7 +97,8 @@ Machine discover_machine(Cut cut) {
   }
   for (Warning& warning : machine.warnings) warning.line = 0;
   merge_rdma_ports(host, rdma_ports());
-  merge_cuda_devices(host, cuda_devices());
+  // A job's ranks look at the machine too: initialising CUDA would cost each half a second, and forbid it to fork.
+  if (cut == Cut::kAffinity) merge_cuda_devices(host, cuda_devices());
   return machine;
 }
 

@@ -14,7 +14,7 @@ namespace peal {
 inline constexpr size_t kLargestMachineFile = size_t{64} << 20;
 
 // Cut to this process's affinity and cgroup, or to the cgroup alone: then equal on all ranks of the host, which may be
-// pinned apart.
+// pinned apart; and then without what CUDA says of GPUs, which would have to be initialised for it.
 enum class Cut { kAffinity, kCgroup };
 
 // This machine, cut to what this process may use; GPUs and RDMA devices where their libraries are. Never fails: what

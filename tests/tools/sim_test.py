@@ -40,7 +40,7 @@ class Sim(unittest.TestCase):
 
     def test_interleaved_ranks_cost_more(self):
         block, = rows("--from", "host:4 package:1 gpu:4 nic:1", "--algorithms", "ring", "--sizes", "1G")
-        spread, = rows("--from", "host:4 package:1 gpu:4 nic:1", "--algorithms", "ring", "--sizes", "1G", "--interleaved")
+        spread, = rows("--from", "host:4 package:1 gpu:4 nic:1", "--algorithms", "ring", "--sizes", "1G", "--place", "interleaved")
         # Rings follow the placement: the same time, wherever ranks are.
         self.assertAlmostEqual(spread["time_us"] / block["time_us"], 1, places=6)
 

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <random>
+#include <utility>
 
 #include "base/error.h"
 #include "collectives/fold_job.h"
@@ -32,7 +33,7 @@ bool any_gpu(const Machine& machine) {
 
 }  // namespace
 
-Job::Job(const Machine& machine, int ranks, Spread spread)
+Job::Job(const Machine& machine, int ranks, Seating seating, Folding folding)
     : routes_(std::make_shared<const Routes>(machine)), ranks_(ranks), on_gpus_(any_gpu(machine)) {
   const auto hosts = static_cast<int>(machine.hosts.size());
   std::vector<std::vector<int>> seats;  // by host
@@ -47,24 +48,11 @@ Job::Job(const Machine& machine, int ranks, Spread spread)
     throw Error(ErrorCode::kInvalidArgument, fmt::format("{} ranks: expected at most the {} {} of the machine", ranks,
                                                          all, on_gpus_ ? "GPUs" : "cores"));
   }
-  std::vector<size_t> next(seats.size());
-  for (int host = 0; static_cast<int>(seats_.size()) < ranks; host = (host + 1) % hosts) {
-    const auto& here = seats[static_cast<size_t>(host)];
-    size_t& taken = next[static_cast<size_t>(host)];
-    do {
-      if (taken < here.size()) seats_.push_back({host, here[taken++]});
-    } while (spread == Spread::kBlock && taken < here.size() && static_cast<int>(seats_.size()) < ranks);
-  }
-  std::vector<Place> places;
-  for (const Location& seat : seats_) {
-    Place place{.host = fmt::format("{:06}", seat.host)};
-    const Host& host = machine.hosts[static_cast<size_t>(seat.host)];
-    if (!on_gpus_) place = place_on(host, place.host, host.objects[static_cast<size_t>(seat.object)].cpus);
-    places.push_back(place);
-  }
-  placement_ = place_ranks(places);
+  seat(seats, seating);
+  place(machine);
   const int per_host = static_cast<int>(seats[0].size());
-  if (alike && spread == Spread::kBlock && hosts > 1 && ranks % per_host == 0) period_ = per_host;
+  const bool in_blocks = alike && seating.spread == Spread::kBlock && hosts > 1 && ranks % per_host == 0;
+  if (in_blocks && folding == Folding::kWherePossible) period_ = per_host;
 
   for (int link = 0; link < routes_->links(); link++) links_.bytes_per_ns.push_back(routes_->bytes_per_ns(link));
   if (!on_gpus_) links_.bytes_per_ns.insert(links_.bytes_per_ns.end(), static_cast<size_t>(ranks), kCoreBytesPerNs);
@@ -74,6 +62,32 @@ Job::Job(const Machine& machine, int ranks, Spread spread)
     costs_.copy_bytes_per_ns = costs_.reduce_bytes_per_ns = kGpuCopyBytesPerNs;
     costs_.step_ns = kGpuStepNs;
   }
+}
+
+void Job::seat(const std::vector<std::vector<int>>& seats, Seating seating) {
+  const auto ranks = static_cast<size_t>(ranks_);
+  std::vector<size_t> next(seats.size());
+  for (size_t host = 0; seats_.size() < ranks; host = (host + 1) % seats.size()) {
+    size_t& taken = next[host];
+    do {
+      if (taken < seats[host].size()) seats_.push_back({static_cast<int>(host), seats[host][taken++]});
+    } while (seating.spread != Spread::kInterleaved && taken < seats[host].size() && seats_.size() < ranks);
+  }
+  if (seating.spread != Spread::kRandom) return;
+  std::mt19937_64 random(seating.seed);  // and not std::shuffle, whose result differs between standard libraries
+  for (size_t i = ranks; i > 1; i--) std::swap(seats_[i - 1], seats_[random() % i]);
+}
+
+// Where the algorithms think that the ranks are.
+void Job::place(const Machine& machine) {
+  std::vector<Place> places;
+  for (const Location& seat : seats_) {
+    Place place{.host = fmt::format("{:06}", seat.host)};
+    const Host& host = machine.hosts[static_cast<size_t>(seat.host)];
+    if (!on_gpus_) place = place_on(host, place.host, host.objects[static_cast<size_t>(seat.object)].cpus);
+    places.push_back(place);
+  }
+  placement_ = place_ranks(places);
 }
 
 // All hosts are alike: the first one's links stand for everybody's.
@@ -119,9 +133,20 @@ void Job::build(const Algorithm& algorithm) {
   built_ = &algorithm;
 }
 
-Simulated Job::run(const Algorithm& algorithm, double bytes, double segment_bytes) {
+Simulated Job::run(const Algorithm& algorithm, double bytes, double segment_bytes, Detail detail) {
   build(algorithm);
-  return simulate_in_detail(plans_, costs_, {bytes, 1, segment_bytes}, {fold_ ? ranks_ : 0});
+  return simulate_in_detail(plans_, costs_, {bytes, 1, segment_bytes}, {fold_ ? ranks_ : 0}, detail);
+}
+
+Passage Job::passage(int from, int to) const {
+  const Route route = routes_->between(seats_[static_cast<size_t>(from)], seats_[static_cast<size_t>(to)]);
+  const auto narrower = [&](int a, int b) { return routes_->bytes_per_ns(a) < routes_->bytes_per_ns(b); };
+  const auto narrowest = std::min_element(route.links.begin(), route.links.end(), narrower);
+  if (narrowest == route.links.end()) return {route.kind, on_gpus_ ? "" : link_name(routes_->links() + from)};
+  if (!on_gpus_ && routes_->bytes_per_ns(*narrowest) > kCoreBytesPerNs) {
+    return {route.kind, link_name(routes_->links() + from)};
+  }
+  return {route.kind, routes_->name_of(*narrowest)};
 }
 
 std::string Job::link_name(int link) const {

@@ -3,10 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -14,8 +15,8 @@
 #include "base/version.h"
 #include "tools/command_line.h"
 #include "tools/perf/collective_case.h"
-#include "tools/plot/curves_svg.h"
 #include "tools/sim/job.h"
+#include "tools/sim/report.h"
 #include "topology/read.h"
 
 namespace peal::sim {
@@ -27,17 +28,23 @@ struct Asked {
   std::string from = "host:8 dgx-h100", collective = "all_reduce", svg;
   std::vector<std::string> algorithms, sizes;
   std::vector<int> ranks;
-  bool interleaved = false, as_json = false;
+  Seating seating;
+  bool whole = false, explain = false, as_json = false;
 };
 
-struct Row {
-  std::string algorithm;
-  int ranks = 0, simulated_ranks = 0;
-  double bytes = 0, segment_bytes = 0, algbw = 0, busbw = 0;
-  Simulated result;
-  std::string busiest;       // link
-  double busiest_share = 0;  // of the time
-};
+Seating parse_seating(std::string_view word) {
+  if (word == "block") return {};
+  if (word == "interleaved") return {Spread::kInterleaved};
+  constexpr std::string_view kRandom = "random:";
+  Seating seating{Spread::kRandom};
+  if (word.substr(0, kRandom.size()) == kRandom) {
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data() + kRandom.size(), end, seating.seed);
+    if (error == std::errc() && stop == end) return seating;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--place: '{}': expected block, interleaved or random:SEED with a number as seed", word));
+}
 
 void add_options(CLI::App& app, Asked* asked) {
   app.add_option("--from", asked->from,
@@ -47,11 +54,16 @@ void add_options(CLI::App& app, Asked* asked) {
   app.add_option("--algorithms", asked->algorithms,
                  "by name, with commas (default: all that send messages and can be held)")
       ->delimiter(',');
-  app.add_option("--sizes", asked->sizes, "with commas (8,64K,1M,64M,1G)")->delimiter(',');
+  app.add_option("--sizes", asked->sizes, "with commas; 8:1G and 8:1G:4 are ranges (8,64K,1M,64M,1G)")->delimiter(',');
   app.add_option("--ranks", asked->ranks, "with commas (default: as many as the machine has GPUs, else cores)")
       ->delimiter(',')
       ->check(CLI::Range(1, kMostRanks));
-  app.add_flag("--interleaved", asked->interleaved, "neighbouring ranks on different hosts, instead of host by host");
+  app.add_option_function<std::string>(
+         "--place", [asked](const std::string& word) { asked->seating = parse_seating(word); },
+         "ranks on block: host by host, interleaved: hosts in turn, random:SEED: shuffled (block)")
+      ->type_name("TEXT");
+  app.add_flag("--explain", asked->explain, "the critical path, message by message; what repeats is said once");
+  app.add_flag("--whole", asked->whole, "simulate all ranks, even where few could stand for all");
   app.add_option("--svg", asked->svg, "curves in this file: over sizes, or over ranks where several are given");
   app.add_flag("--json", asked->as_json, "JSON on standard output");
   app.set_version_flag("--version", std::string(describe_build()));
@@ -69,18 +81,35 @@ int seats_of(const Machine& machine) {
   return static_cast<int>(gpus > 0 ? gpus : cores);
 }
 
-std::vector<double> sizes_of(const Asked& asked) {
-  std::vector<std::string> words = asked.sizes;
-  if (words.empty()) words = {"8", "64K", "1M", "64M", "1G"};
-  std::vector<double> sizes;
-  for (const std::string& word : words) {
-    try {
-      sizes.push_back(static_cast<double>(parse_bytes(word)));
-    } catch (const Error& error) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("--sizes: '{}' is not {}", word, error.what()));
-    }
+double parse_size(const std::string& word) {
+  try {
+    return static_cast<double>(parse_bytes(word));
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("--sizes: '{}' is not {}", word, error.what()));
   }
+}
+
+// "64K", "8:1G" (each twice the one before) or "8:1G:4".
+void add_sizes(const std::string& word, std::vector<double>* sizes) {
+  const size_t colon = word.find(':'), second = word.find(':', colon == word.npos ? colon : colon + 1);
+  const double low = parse_size(word.substr(0, colon));
+  if (colon == word.npos) return sizes->push_back(low);
+  const double high = parse_size(word.substr(colon + 1, second == word.npos ? second : second - colon - 1));
+  const double factor = second == word.npos ? 2 : parse_size(word.substr(second + 1));
+  if (low < 1 || high < low || factor < 2) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--sizes: '{}': expected LOW:HIGH or LOW:HIGH:FACTOR, 1 <= LOW <= HIGH, FACTOR >= 2", word));
+  }
+  for (double size = low; size <= high; size *= factor) sizes->push_back(size);
+}
+
+std::vector<double> sizes_of(const Asked& asked) {
+  if (asked.sizes.empty()) return {8, 1 << 16, 1 << 20, 1 << 26, 1 << 30};
+  std::vector<double> sizes;
+  for (const std::string& word : asked.sizes) add_sizes(word, &sizes);
   std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 
@@ -101,7 +130,7 @@ double bus_factor(const Asked& asked, int ranks) {
 }
 
 // The best of a few segment sizes: long messages over several hops are cut so that all hops are busy.
-Row row_of(Job& job, const Algorithm& algorithm, double bytes, double factor) {
+Row row_of(Job& job, const Algorithm& algorithm, double bytes, double factor, bool explain) {
   Row row;
   row.algorithm = algorithm.name;
   row.ranks = job.ranks();
@@ -113,6 +142,10 @@ Row row_of(Job& job, const Algorithm& algorithm, double bytes, double factor) {
     row.result = result;
     row.segment_bytes = segment;
   }
+  if (explain) {
+    const Simulated traced = job.run(algorithm, bytes, row.segment_bytes, Detail::kPath);
+    row.path = folded(traced.path, [&](int from, int to) { return job.passage(from, to); });
+  }
   row.simulated_ranks = job.simulated_ranks();
   row.algbw = row.result.ns > 0 ? bytes / row.result.ns : 0;
   row.busbw = row.algbw * factor;
@@ -122,71 +155,6 @@ Row row_of(Job& job, const Algorithm& algorithm, double bytes, double factor) {
     row.busiest_share = std::min(1.0, *busiest / row.result.ns);
   }
   return row;
-}
-
-std::string size_text(double bytes) {
-  static constexpr const char* kUnits[] = {"", "K", "M", "G", "T"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); unit++) bytes /= 1024;
-  return fmt::format("{:g}{}", bytes, kUnits[unit]);
-}
-
-void print_header() {
-  fmt::print("# {:<21} {:>7} {:>7} {:>13} {:>9} {:>9}  {:<42} {}\n", "algorithm", "ranks", "size", "time", "algbw",
-             "busbw", "critical path", "busiest link");
-  fmt::print("# {:<21} {:>7} {:>7} {:>13} {:>9} {:>9}  {:<42}\n", "", "", "(B)", "(us)", "(GB/s)", "(GB/s)",
-             "messages: latency, transfer, queue, core");
-}
-
-void print_row(const Row& row) {
-  const CriticalPath& path = row.result.critical;
-  const double all = std::max(1e-9, path.latency_ns + path.transfer_ns + path.queue_ns + path.core_ns);
-  const auto share = [&](double ns) { return fmt::format("{:.0f}%", 100 * ns / all); };
-  fmt::print("  {:<21} {:>7} {:>7} {:>13.2f} {:>9.3f} {:>9.3f}  {:<42} {} ({:.0f}%)\n", row.algorithm, row.ranks,
-             size_text(row.bytes), row.result.ns / 1e3, row.algbw, row.busbw,
-             fmt::format("{}: {}, {}, {}, {}", path.messages, share(path.latency_ns), share(path.transfer_ns),
-                         share(path.queue_ns), share(path.core_ns)),
-             row.busiest.empty() ? "none" : row.busiest, 100 * row.busiest_share);
-}
-
-nlohmann::json json_of(const Row& row) {
-  const CriticalPath& path = row.result.critical;
-  return {{"algorithm", row.algorithm},
-          {"ranks", row.ranks},
-          {"simulated_ranks", row.simulated_ranks},
-          {"size", row.bytes},
-          {"segment_bytes", row.segment_bytes},
-          {"time_us", row.result.ns / 1e3},
-          {"algbw", row.algbw},
-          {"busbw", row.busbw},
-          {"busiest_link", row.busiest},
-          {"busiest_share", row.busiest_share},
-          {"critical_path",
-           {{"messages", path.messages},
-            {"latency_ns", path.latency_ns},
-            {"transfer_ns", path.transfer_ns},
-            {"queue_ns", path.queue_ns},
-            {"core_ns", path.core_ns}}}};
-}
-
-// Over ranks where there are several numbers of them, else over sizes.
-std::string curves_of(const Asked& asked, const std::vector<Row>& rows, const std::string& machine) {
-  const bool over_ranks = asked.ranks.size() > 1;
-  std::vector<plot::Curve> curves;
-  for (const Row& row : rows) {
-    const bool several_sizes =
-        std::any_of(rows.begin(), rows.end(), [&](const Row& other) { return other.bytes != row.bytes; });
-    const std::string name =
-        over_ranks && several_sizes ? fmt::format("{}, {}B", row.algorithm, size_text(row.bytes)) : row.algorithm;
-    auto found = std::find_if(curves.begin(), curves.end(), [&](const auto& curve) { return curve.name == name; });
-    if (found == curves.end()) found = curves.insert(curves.end(), {name, {}});
-    found->points.push_back({over_ranks ? row.ranks : row.bytes, {row.busbw, row.result.ns / 1e3}});
-  }
-  const char* over = over_ranks ? "ranks" : "size (bytes)";
-  return plot::curves_svg(
-      fmt::format("{} on {}, simulated", asked.collective, machine),
-      {{{fmt::format("bus bandwidth (GB/s) over {}", over), true}, {fmt::format("time (us) over {}", over), true}}},
-      over_ranks ? plot::AxisUnit::kCount : plot::AxisUnit::kBytes, curves);
 }
 
 int simulate_all(Asked asked) {
@@ -201,12 +169,12 @@ int simulate_all(Asked asked) {
     print_header();
   }
   for (const int ranks : asked.ranks) {
-    Job job(machine, ranks, asked.interleaved ? Spread::kInterleaved : Spread::kBlock);
+    Job job(machine, ranks, asked.seating, asked.whole ? Folding::kNever : Folding::kWherePossible);
     for (const Algorithm* algorithm : algorithms_of(asked, collective)) {
       if (algorithm->placing == Placing::kByGroups && !job.placement().grouped()) continue;
       try {
         for (const double bytes : sizes) {
-          rows.push_back(row_of(job, *algorithm, bytes, bus_factor(asked, ranks)));
+          rows.push_back(row_of(job, *algorithm, bytes, bus_factor(asked, ranks), asked.explain));
           if (!asked.as_json) print_row(rows.back());
         }
       } catch (const Error& error) {
@@ -217,7 +185,7 @@ int simulate_all(Asked asked) {
   }
   if (!asked.svg.empty()) {
     std::ofstream file(asked.svg);
-    file << curves_of(asked, rows, asked.from);
+    file << curves_of(fmt::format("{} on {}, simulated", asked.collective, asked.from), asked.ranks.size() > 1, rows);
     file.close();
     if (!file) throw system_error(fmt::format("writing '{}'", asked.svg), errno);
   }

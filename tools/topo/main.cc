@@ -16,6 +16,7 @@
 #include "tools/topo/measure.h"
 #include "tools/topo/rings_report.h"
 #include "tools/topo/tree_text.h"
+#include "topology/cuda_devices.h"
 #include "topology/places.h"
 #include "topology/read.h"
 
@@ -91,7 +92,9 @@ void show(const Asked& asked, const Machine& machine) {
 
 int measure_and_show(const Asked& asked) {
   Communicator communicator;
-  const Machine machine = measure(communicator, discover_machine(Cut::kCgroup));
+  Machine mine = this_machine();
+  merge_cuda_devices(mine.hosts[0], cuda_devices());
+  const Machine machine = measure(communicator, mine);
   if (communicator.rank() > 0) return 0;
   show(asked, machine);
   if (!asked.convert.empty() && asked.convert != "-") fmt::print("{}", tree_text(machine));
