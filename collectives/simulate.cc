@@ -1,5 +1,7 @@
 #include "collectives/simulate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/error.h"
 
 namespace peal {
 namespace {
@@ -55,9 +59,9 @@ class Simulation {
  private:
   struct Runnable {
     double at;
-    int rank, lane;
+    int turn, lane;  // turn: the rank's, see turn_of()
     bool operator>(const Runnable& other) const {
-      return std::tie(at, rank, lane) > std::tie(other.at, other.rank, other.lane);
+      return std::tie(at, turn, lane) > std::tie(other.at, other.turn, other.lane);
     }
   };
 
@@ -68,8 +72,13 @@ class Simulation {
 
   void cost_steps(int rank, double chunk_bytes);
   int pair(int from, int to);
+  void wake(double at, int rank, int lane) { runnable_.push({at, turn_of(rank), lane}); }
+  // At one moment: in rank order, but ranks that stand for each other one after the other.
+  int turn_of(int rank) const { return rank % period_ * (n_ / period_) + rank / period_; }
+  int rank_of(int turn) const { return turn % (n_ / period_) * period_ + turn / (n_ / period_); }
   bool step(int rank, int lane);  // false when it must wait for another rank
   Stamp on_core(int rank, const Stamp& ready, double work);
+  Stamp begin_of_arrival(const Cost& cost, Stamp* end);
   Stamp over_links(const Cost& cost, const Stamp& ready);
   bool mapped_ready(int rank, int lane, const Step& step, Stamp* ready);
   void publish(int rank, int lane, int stage, const Stamp& at);
@@ -82,7 +91,7 @@ class Simulation {
   std::span<const Plan> plans_;
   const MachineCosts& costs_;
   Detail detail_;
-  int n_, ranks_, lanes_, segments_, stages_ = 0;
+  int n_, ranks_, period_, lanes_, segments_, stages_ = 0;
   double share_, hop_ns_;
   std::vector<Lane> lanes_of_all_;
   std::vector<std::vector<Cost>> steps_;  // by rank
@@ -103,6 +112,7 @@ Simulation::Simulation(std::span<const Plan> plans, const MachineCosts& costs, c
       detail_(detail),
       n_(static_cast<int>(plans.size())),
       ranks_(fold.ranks > 0 ? fold.ranks : n_),
+      period_(fold.ranks > 0 ? fold.period : n_),
       lanes_(shape.channels),
       segments_(segments) {
   const double segment_bytes =
@@ -123,7 +133,7 @@ Simulation::Simulation(std::span<const Plan> plans, const MachineCosts& costs, c
   for (int rank = 0; rank < n_; rank++) {
     for (int lane = 0; lane < lanes_; lane++) {
       lane_of(rank, lane).published.assign(static_cast<size_t>(segments_ * stages_), Stamp{-1, {}});
-      runnable_.push({0, rank, lane});
+      wake(0, rank, lane);
     }
   }
 }
@@ -151,7 +161,10 @@ void Simulation::cost_steps(int rank, double chunk_bytes) {
         const PathCost path = costs_.path(from, to);
         cost.work = bytes / path.bytes_per_ns;
         cost.latency = path.latency_ns;
-      } else if (sends) {
+      } else if (costs_.mover_bytes_per_ns > 0) {
+        cost.work = bytes / costs_.mover_bytes_per_ns;
+      }
+      if (costs_.links != nullptr && sends) {
         const auto [known, is_new] = way_to.try_emplace(to, static_cast<int>(ways_.size()));
         if (is_new) ways_.push_back(costs_.links->way(from, to));
         cost.way = known->second;
@@ -178,7 +191,7 @@ Stamp Simulation::on_core(int rank, const Stamp& ready, double work) {
   return core;
 }
 
-// When the message has passed its links; latency comes on top.
+// When the message has passed its links.
 Stamp Simulation::over_links(const Cost& cost, const Stamp& ready) {
   const MessageWay& way = ways_[static_cast<size_t>(cost.way)];
   double begin = ready.at, slowest = 0;
@@ -220,7 +233,7 @@ void Simulation::publish(int rank, int lane, int stage, const Stamp& at) {
   Lane& own = lane_of(rank, lane);
   own.published[static_cast<size_t>(own.segment * stages_ + stage)] = at;
   auto& watchers = watchers_[static_cast<size_t>(lane)];
-  for (const int watcher : watchers) runnable_.push({at.at, watcher, lane});
+  for (const int watcher : watchers) wake(at.at, watcher, lane);
   watchers.clear();
 }
 
@@ -228,7 +241,7 @@ void Simulation::send(const Cost& cost, int lane, const Stamp& arrives) {
   Wire& to = wire(cost.pair, lane);
   to.arrivals.push_back(arrives);
   if (to.waiting_rank < 0) return;
-  runnable_.push({arrives.at, std::exchange(to.waiting_rank, -1), to.waiting_lane});
+  wake(arrives.at, std::exchange(to.waiting_rank, -1), to.waiting_lane);
 }
 
 void Simulation::note_message(int from, int to, Stamp* arrives) {
@@ -248,6 +261,22 @@ std::vector<PathMessage> Simulation::path_of(CriticalPath* chain) const {
   for (size_t i = 0; i < path.size(); i++) path[i].until.last_message = static_cast<int>(i);
   chain->last_message = static_cast<int>(path.size()) - 1;
   return path;
+}
+
+// When the receiver may begin to move the bytes, so that it ends after the links have; latency comes on top. `end`: of
+// the sender's core; then of the send, whose buffer is free when the bytes have left.
+Stamp Simulation::begin_of_arrival(const Cost& cost, Stamp* end) {
+  const double moving = cost.work * share_;  // by either side, at the same time
+  Stamp begin = *end;
+  begin.at -= moving;
+  begin.chain.core_ns -= moving;
+  if (cost.way < 0) return begin;
+  Stamp passed = over_links(cost, begin);
+  *end = later(*end, passed);
+  const double overlap = std::min(moving, passed.chain.transfer_ns - begin.chain.transfer_ns);
+  passed.at -= overlap;
+  passed.chain.transfer_ns -= overlap;
+  return passed;
 }
 
 bool Simulation::step(int rank, int lane) {
@@ -272,14 +301,7 @@ bool Simulation::step(int rank, int lane) {
   Stamp end = on_core(rank, ready, cost.work);
   if (step.kind == StepKind::kPublish) publish(rank, lane, step.stage, end);
   if (step.kind == StepKind::kSend) {
-    Stamp arrives = end;
-    if (cost.way >= 0) {
-      end = over_links(cost, end);  // the buffer is free when the bytes have left
-      arrives = end;
-    } else {
-      arrives.at -= cost.work * share_;  // the receiver moves the bytes at the same time
-      arrives.chain.core_ns -= cost.work * share_;
-    }
+    Stamp arrives = begin_of_arrival(cost, &end);
     arrives.at += cost.latency + hop_ns_;
     arrives.chain.latency_ns += cost.latency + hop_ns_;
     note_message(rank, step.peer, &arrives);
@@ -293,7 +315,8 @@ bool Simulation::step(int rank, int lane) {
 Stamp Simulation::run() {
   Stamp last;
   while (!runnable_.empty()) {
-    const auto [at, rank, lane] = runnable_.top();
+    const auto [at, turn, lane] = runnable_.top();
+    const int rank = rank_of(turn);
     runnable_.pop();
     Lane& own = lane_of(rank, lane);
     const size_t steps = plan(rank).steps.size();
@@ -306,15 +329,25 @@ Stamp Simulation::run() {
       own.next = 0;
       own.segment++;
     }
-    if (own.segment < segments_) runnable_.push({core_[static_cast<size_t>(rank)].at, rank, lane});
+    if (own.segment < segments_) wake(core_[static_cast<size_t>(rank)].at, rank, lane);
   }
   return last;
+}
+
+void check_fold(Fold fold, int plans) {
+  const bool right = fold.ranks == 0 || (fold.period > 0 && fold.ranks % fold.period == 0 &&
+                                         (plans == fold.ranks || plans == fold.period));
+  if (right) return;
+  throw Error(ErrorCode::kInternal, fmt::format("a job of {} ranks that folds by {}: {} plans are neither all nor "
+                                                "those of a period",
+                                                fold.ranks, fold.period, plans));
 }
 
 }  // namespace
 
 Simulated simulate_in_detail(std::span<const Plan> plans, const MachineCosts& costs, const ExecutionShape& shape,
                              Fold fold, Detail detail) {
+  check_fold(fold, static_cast<int>(plans.size()));
   const double per_lane = shape.bytes / shape.channels;
   const double segments =
       shape.segment_bytes > 0 && per_lane > 0 ? std::max(1.0, std::ceil(per_lane / shape.segment_bytes)) : 1.0;

@@ -5,9 +5,10 @@
 // sockets are driven by the CPU); a message arrives `latency` after it began to be sent, and ends no earlier than both
 // sides have moved it. Lanes of a rank share its core. More ranks than cores share them evenly.
 //
-// With `links` the bytes of messages move by themselves, as GPUs and RDMA do it, and the core only begins steps. A
-// message passes all links of its way at once, at the speed of the narrowest; each link serves one message after the
-// other, in the order in which they are ready, and is free again when its own speed has moved the bytes.
+// With `links` a message passes all links of its way at once, at the speed of the narrowest; each link serves one
+// message after the other, in the order in which they are ready, and is free again when its own speed has moved the
+// bytes. With `mover_bytes_per_ns` the cores of both sides move them, at the same time; without, bytes move by
+// themselves, as with GPUs and RDMA, and the core only begins steps.
 #pragma once
 
 #include <functional>
@@ -37,6 +38,7 @@ struct SharedLinks {
 struct MachineCosts {
   std::function<PathCost(int from, int to)> path;
   const SharedLinks* links = nullptr;  // not null: instead of `path`
+  double mover_bytes_per_ns = 0;       // with links: a core that moves its messages' bytes; 0: it need not
   double copy_bytes_per_ns = 12;
   double reduce_bytes_per_ns = 8;  // of result, for each source
   double mapped_latency_ns = 150;  // from a publish to its sight by a reader
@@ -51,10 +53,13 @@ struct ExecutionShape {
   double segment_bytes = 0;  // of all chunks together; 0: one segment
 };
 
-// A job that looks the same from every `period`-th rank stands for all its ranks by the first `period` ones: rank r
-// does what rank r % period does, with every peer moved by the same distance (folds() in fold_job.h checks that).
+// A job that looks the same from every `period`-th rank: rank r does what rank r % period does, with every peer moved
+// by the same distance (folds() in fold_job.h checks that). The plans of its first `period` ranks stand for all. Given
+// all plans, ranks that stand for each other take turns, so that both ways give the same result; what is needed besides
+// is that step_ns is not 0 and that no two messages between like ranks, moved by whole periods, share a link.
 struct Fold {
-  int ranks = 0;  // of the whole job
+  int ranks = 0;   // of the whole job; 0: it is not known to be such a job
+  int period = 0;  // divides ranks
 };
 
 // Nanoseconds until the last rank is done. Exact in the model for up to kSimulatedSegments segments a lane; beyond that
@@ -90,7 +95,7 @@ struct Simulated {
   std::vector<PathMessage> path;  // of `critical`, first to last; empty unless asked for
 };
 
-// The same with all that is known of it. `plans`: of all ranks, or of the first ones of a job that folds; then a
+// The same with all that is known of it. `plans`: of all ranks, or of the first `period` of a job that folds; then a
 // message's way begins at one of these ranks, and links of other hosts go by the numbers of those that they are like.
 PEAL_API Simulated simulate_in_detail(std::span<const Plan> plans, const MachineCosts& costs,
                                       const ExecutionShape& shape, Fold fold = {}, Detail detail = Detail::kTimes);

@@ -95,8 +95,8 @@ Routes::Shape Routes::shape_of(int index) const {
   const size_t objects = all.objects.size();
   Shape shape;
   shape.host = index;
-  for (auto* numbers :
-       {&shape.up, &shape.down, &shape.memory, &shape.out, &shape.in, &shape.to_switch, &shape.from_switch}) {
+  for (auto* numbers : {&shape.up, &shape.down, &shape.memory_read, &shape.memory_write, &shape.out, &shape.in,
+                        &shape.to_switch, &shape.from_switch}) {
     numbers->assign(objects, -1);
   }
   shape.nic = nics_by_object(all);
@@ -114,7 +114,9 @@ Routes::Shape Routes::shape_of(int index) const {
       shape.down[i] = add(name + " down", width);
     }
     if (object.kind == ObjectKind::kNumaNode) {
-      shape.memory[i] = add(name + " memory", bandwidth_or(object.up, kMemoryBytesPerNs));
+      const double width = bandwidth_or(object.up, kMemoryBytesPerNs);
+      shape.memory_read[i] = add(name + " memory, reading", width);
+      shape.memory_write[i] = add(name + " memory, writing", width);
     }
     if (object.kind == ObjectKind::kNic) {
       const double width = bandwidth_or(object.wire, kNetworkBytesPerNs);
@@ -183,12 +185,10 @@ void Routes::climb(int index, int from, int to, Route& route) const {
   };
   for (int object = from; object != top; object = at(all, object).parent) pass(links.up[static_cast<size_t>(object)]);
   const int near = ancestor(all, from, ObjectKind::kNumaNode), far = ancestor(all, to, ObjectKind::kNumaNode);
-  const bool by_core = at(all, from).kind == ObjectKind::kCore || at(all, to).kind == ObjectKind::kCore;
-  if (by_core && near >= 0) pass(links.memory[static_cast<size_t>(near)]);
-  if (near >= 0 && far >= 0 && near != far) {
-    pass(links.socket.at({near, far}));
-    if (by_core) pass(links.memory[static_cast<size_t>(far)]);
-  }
+  const auto is_core = [&](int object) { return at(all, object).kind == ObjectKind::kCore; };
+  if (is_core(from) && near >= 0) pass(links.memory_read[static_cast<size_t>(near)]);
+  if (near >= 0 && far >= 0 && near != far) pass(links.socket.at({near, far}));
+  if (is_core(to) && far >= 0) pass(links.memory_write[static_cast<size_t>(far)]);
   std::vector<int> way;
   for (int object = to; object != top; object = at(all, object).parent) {
     way.push_back(links.down[static_cast<size_t>(object)]);

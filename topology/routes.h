@@ -1,9 +1,9 @@
 // Which links a message passes on its way through the machine, so that messages that meet on one can share it.
 //
-// Links are directed and belong to one host each: an object's wire to its parent (PCIe), a NIC's port, memory (one
-// link, whichever way), sockets, NVLink, xGMI and C2C between two objects (all of a pair together), and an object's
-// NVLinks into the NVSwitches (all together: switches never limit). Hosts of one shape have the same links in the same
-// order.
+// Links are directed and belong to one host each: an object's wire to its parent (PCIe), a NIC's port, memory (a link
+// for reading and one for writing), sockets, NVLink, xGMI and C2C between two objects (all of a pair together), and an
+// object's NVLinks into the NVSwitches (all together: switches never limit). Hosts of one shape have the same links in
+// the same order.
 #pragma once
 
 #include <map>
@@ -62,7 +62,7 @@ class PEAL_API Routes {
     int host = 0;  // one of them
     std::vector<LocalLink> links;
     std::vector<int> up, down;                          // by object: its wire to and from its parent
-    std::vector<int> memory;                            // by object: of a NUMA node
+    std::vector<int> memory_read, memory_write;         // by object: of a NUMA node
     std::vector<int> out, in;                           // by object: a NIC's port
     std::vector<int> to_switch, from_switch;            // by object: NVLinks into NVSwitches
     std::map<std::pair<int, int>, int> direct, socket;  // by objects

@@ -38,11 +38,43 @@ class Sim(unittest.TestCase):
         self.assertEqual((ring["ranks"], ring["simulated_ranks"]), (2048, 8))
         self.assertEqual(ring["critical_path"]["messages"], 2 * 2047)
 
-    def test_interleaved_ranks_cost_more(self):
-        block, = rows("--from", "host:4 package:1 gpu:4 nic:1", "--algorithms", "ring", "--sizes", "1G")
-        spread, = rows("--from", "host:4 package:1 gpu:4 nic:1", "--algorithms", "ring", "--sizes", "1G", "--place", "interleaved")
-        # Rings follow the placement: the same time, wherever ranks are.
-        self.assertAlmostEqual(spread["time_us"] / block["time_us"], 1, places=6)
+    def test_few_ranks_that_stand_for_all_take_the_time_of_all(self):
+        for machine in ("host:8 dgx-h100", "host:16 package:2 numa:1 switch:1 gpu:2 nic:1", "host:4 package:2 core:4"):
+            for collective in ("all_reduce", "all_gather", "reduce_scatter", "barrier"):
+                words = ["--from", machine, "--collective", collective, "--sizes", "8,1M,64M"]
+                few, every = rows(*words), rows(*words, "--whole")
+                self.assertEqual(len(few), len(every))
+                self.assertTrue(any(row["simulated_ranks"] < row["ranks"] for row in few), machine)
+                for one, other in zip(few, every):
+                    self.assertEqual(other["simulated_ranks"], other["ranks"])
+                    self.assertAlmostEqual(one["time_us"] / other["time_us"], 1, delta=1e-9, msg=str(one))
+                    self.assertAlmostEqual(one["busiest_share"], other["busiest_share"], delta=1e-6, msg=str(one))
+
+    def test_placements(self):
+        words = ["--from", "host:4 package:2 numa:1 switch:1 gpu:2 nic:1", "--algorithms", "ring", "--sizes", "1G"]
+        block, = rows(*words)
+        for place in ("interleaved", "random:3"):
+            other, = rows(*words, "--place", place)
+            self.assertEqual(other["simulated_ranks"], 16)
+            # Rings follow the hosts that ranks are on, so that each wire between two hosts is used once.
+            self.assertLess(other["time_us"] / block["time_us"], 2, place)
+        self.assertEqual(rows(*words, "--place", "random:3"), rows(*words, "--place", "random:3"))
+
+    def test_explain_leads_along_the_ring(self):
+        row, = rows("--from", "host:16 dgx-h100", "--algorithms", "ring", "--sizes", "1M", "--explain")
+        stretches = [(block["times"], stretch) for block in row["path"] for stretch in block["stretches"]]
+        self.assertEqual(sum(times * stretch["messages"] for times, stretch in stretches), 2 * 127)
+        self.assertEqual({(stretch["kind"], stretch["messages"]) for times, stretch in stretches if times > 1},
+                         {("NET", 1), ("NVLINK", 7)})
+        for part in ("latency_ns", "transfer_ns", "queue_ns"):
+            self.assertAlmostEqual(sum(stretch[part] for _, stretch in stretches), row["critical_path"][part], places=3)
+        done = run("peal-sim", "--from", "host:16 dgx-h100", "--algorithms", "ring", "--sizes", "1M", "--explain")
+        self.assertIn("times, each:", done.stdout)
+
+    def test_ranges_of_sizes(self):
+        words = ["--from", "dgx-h100", "--algorithms", "ring", "--sizes"]
+        self.assertEqual([row["size"] for row in rows(*words, "8:64")], [8, 16, 32, 64])
+        self.assertEqual([row["size"] for row in rows(*words, "8:1K:8,1K,2K")], [8, 64, 512, 1024, 2048])
 
     def test_cores_and_other_collectives(self):
         for collective in ("all_gather", "reduce_scatter", "broadcast", "all_to_all", "barrier"):
@@ -62,7 +94,8 @@ class Sim(unittest.TestCase):
     def test_usage_errors(self):
         for words, said in ((["--algorithms", "rign"], "did you mean ring"), (["--collective", "allreduce"], "all_reduce"),
                             (["--ranks", "9999"], "64 GPUs"), (["--sizes", "1Q"], "1Q"), (["--from", "nonsense"], "nonsense"),
-                            (["--algorithms", "one_shot"], "maps the memory")):
+                            (["--algorithms", "one_shot"], "maps the memory"), (["--sizes", "64:8"], "LOW <= HIGH"),
+                            (["--place", "random:x"], "random:SEED")):
             done = run("peal-sim", *words)
             self.assertNotEqual(done.returncode, 0, words)
             self.assertIn(said, done.stderr)

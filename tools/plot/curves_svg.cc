@@ -30,8 +30,14 @@ std::string x_label(AxisUnit unit, double value) {
   return fmt::format("{:g}{}", value, kPrefixes[prefix]);
 }
 
+std::string escaped(const std::string& text) {
+  std::string all;
+  for (const char c : text) all += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return all;
+}
+
 std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* more = "") {
-  return fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}'{}>{}</text>\n", x, y, anchor, more, text);
+  return fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}'{}>{}</text>\n", x, y, anchor, more, escaped(text));
 }
 
 std::string grid_line(double x1, double y1, double x2, double y2) {

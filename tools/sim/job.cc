@@ -34,7 +34,7 @@ bool any_gpu(const Machine& machine) {
 }  // namespace
 
 Job::Job(const Machine& machine, int ranks, Seating seating, Folding folding)
-    : routes_(std::make_shared<const Routes>(machine)), ranks_(ranks), on_gpus_(any_gpu(machine)) {
+    : routes_(std::make_shared<const Routes>(machine)), ranks_(ranks), folding_(folding), on_gpus_(any_gpu(machine)) {
   const auto hosts = static_cast<int>(machine.hosts.size());
   std::vector<std::vector<int>> seats;  // by host
   bool alike = true;
@@ -51,16 +51,16 @@ Job::Job(const Machine& machine, int ranks, Seating seating, Folding folding)
   seat(seats, seating);
   place(machine);
   const int per_host = static_cast<int>(seats[0].size());
-  const bool in_blocks = alike && seating.spread == Spread::kBlock && hosts > 1 && ranks % per_host == 0;
-  if (in_blocks && folding == Folding::kWherePossible) period_ = per_host;
+  if (alike && seating.spread == Spread::kBlock && hosts > 1 && ranks % per_host == 0) period_ = per_host;
 
   for (int link = 0; link < routes_->links(); link++) links_.bytes_per_ns.push_back(routes_->bytes_per_ns(link));
-  if (!on_gpus_) links_.bytes_per_ns.insert(links_.bytes_per_ns.end(), static_cast<size_t>(ranks), kCoreBytesPerNs);
   links_.way = [this](int from, int to) { return way(from, to); };
   costs_.links = &links_;
   if (on_gpus_) {
     costs_.copy_bytes_per_ns = costs_.reduce_bytes_per_ns = kGpuCopyBytesPerNs;
     costs_.step_ns = kGpuStepNs;
+  } else {
+    costs_.mover_bytes_per_ns = kCoreBytesPerNs;
   }
 }
 
@@ -101,9 +101,6 @@ MessageWay Job::way(int from, int to) const {
   const Route route = routes_->between(seats_[static_cast<size_t>(from)], seats_[static_cast<size_t>(to)]);
   MessageWay way{route.latency_ns, {}};
   for (const int link : route.links) way.links.push_back(folded(link));
-  if (!on_gpus_) {
-    for (const int rank : {from, to}) way.links.push_back(routes_->links() + (fold_ ? rank % period_ : rank));
-  }
   std::sort(way.links.begin(), way.links.end());
   way.links.erase(std::unique(way.links.begin(), way.links.end()), way.links.end());
   return way;
@@ -113,7 +110,8 @@ void Job::build(const Algorithm& algorithm) {
   if (built_ == &algorithm) return;
   built_ = nullptr;
   plans_.clear();
-  fold_ = period_ > 0 && folds(algorithm, ranks_, period_, &placement_);
+  symmetric_ = period_ > 0 && folds(algorithm, ranks_, period_, &placement_);
+  fold_ = symmetric_ && folding_ == Folding::kWherePossible;
   simulated_ranks_ = fold_ ? period_ : ranks_;
   for (int rank = 0; rank < simulated_ranks_; rank++) {
     plans_.push_back(build_plan(algorithm, {rank, ranks_, 0, false, &placement_}));
@@ -123,11 +121,10 @@ void Job::build(const Algorithm& algorithm) {
     }
     const double steps = static_cast<double>(plans_[0].steps.size()) * simulated_ranks_;
     if (steps > kMostSteps) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          fmt::format("{} on {} ranks: {:.3g} steps of all plans together, which don't fold, and at most {:.3g} "
-                      "can be held",
-                      algorithm.name, ranks_, steps, kMostSteps));
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("{} on {} ranks{}: {:.3g} steps of {} ranks' plans, and at most {:.3g} can be held",
+                              algorithm.name, ranks_, symmetric_ ? "" : ", which don't fold", steps, simulated_ranks_,
+                              kMostSteps));
     }
   }
   built_ = &algorithm;
@@ -135,23 +132,18 @@ void Job::build(const Algorithm& algorithm) {
 
 Simulated Job::run(const Algorithm& algorithm, double bytes, double segment_bytes, Detail detail) {
   build(algorithm);
-  return simulate_in_detail(plans_, costs_, {bytes, 1, segment_bytes}, {fold_ ? ranks_ : 0}, detail);
+  return simulate_in_detail(plans_, costs_, {bytes, 1, segment_bytes}, symmetric_ ? Fold{ranks_, period_} : Fold{},
+                            detail);
 }
 
 Passage Job::passage(int from, int to) const {
   const Route route = routes_->between(seats_[static_cast<size_t>(from)], seats_[static_cast<size_t>(to)]);
   const auto narrower = [&](int a, int b) { return routes_->bytes_per_ns(a) < routes_->bytes_per_ns(b); };
   const auto narrowest = std::min_element(route.links.begin(), route.links.end(), narrower);
-  if (narrowest == route.links.end()) return {route.kind, on_gpus_ ? "" : link_name(routes_->links() + from)};
-  if (!on_gpus_ && routes_->bytes_per_ns(*narrowest) > kCoreBytesPerNs) {
-    return {route.kind, link_name(routes_->links() + from)};
-  }
+  const bool by_core =
+      narrowest == route.links.end() || (!on_gpus_ && routes_->bytes_per_ns(*narrowest) > kCoreBytesPerNs);
+  if (by_core) return {route.kind, "the ranks' cores"};
   return {route.kind, routes_->name_of(*narrowest)};
-}
-
-std::string Job::link_name(int link) const {
-  if (link < routes_->links()) return routes_->name_of(link);
-  return fmt::format("core of rank {}", link - routes_->links());
 }
 
 }  // namespace peal::sim

@@ -55,7 +55,7 @@ class Job {
   Simulated run(const Algorithm& algorithm, double bytes, double segment_bytes, Detail detail = Detail::kTimes);
   // Of the last run.
   int simulated_ranks() const { return simulated_ranks_; }
-  std::string link_name(int link) const;
+  std::string link_name(int link) const { return routes_->name_of(link); }
   Passage passage(int from, int to) const;
   double link_bytes_per_ns(int link) const { return links_.bytes_per_ns[static_cast<size_t>(link)]; }
 
@@ -68,13 +68,14 @@ class Job {
 
   std::shared_ptr<const Routes> routes_;
   int ranks_;
+  Folding folding_;
   bool on_gpus_ = false;
   std::vector<Location> seats_;  // by rank
   Placement placement_;
   SharedLinks links_;
   MachineCosts costs_;
   int period_ = 0;  // ranks of a host where all hosts are alike, filled and in blocks; 0: no fold
-  bool fold_ = false;
+  bool symmetric_ = false, fold_ = false;  // of `built_`: could the first host's ranks stand for all? Do they?
   const Algorithm* built_ = nullptr;
   std::vector<Plan> plans_;
   int simulated_ranks_ = 0;
