@@ -5,12 +5,15 @@
 #include <limits>
 #include <utility>
 
+#include "topology/set_packing.h"
+
 namespace peal {
 namespace {
 
 constexpr size_t kMostCandidates = 5000;  // all 2,520 cycles of 8 nodes; beyond that the exact search takes too long
 constexpr int kMostCycles = 64;
-constexpr int64_t kMostSteps = 400'000;  // 10 to 20 ms
+constexpr int64_t kMostSteps = 100'000;  // of a search among sets: 1 ms. Four can fail
+constexpr int64_t kMostStepsOfListing = 400'000;
 constexpr int64_t kMostStepsOfOneCycle = 50'000;
 
 int least_degree(const LinkGraph& graph) {
@@ -41,7 +44,7 @@ class Enumeration {
       if (graph_.links(cycle_.back(), 0) > 0 && cycle_[1] < cycle_.back()) cycles_.push_back(cycle_);
       return cycles_.size() <= kMostCandidates;
     }
-    if (++steps_ > kMostSteps) return false;
+    if (++steps_ > kMostStepsOfListing) return false;
     for (int next = 1; next < graph_.nodes; next++) {
       if (used_[static_cast<size_t>(next)] || graph_.links(cycle_.back(), next) == 0) continue;
       used_[static_cast<size_t>(next)] = true;
@@ -62,107 +65,79 @@ class Enumeration {
   bool complete_ = false;
 };
 
-// ---- The most undirected cycles: each stands for two rings ----
+// ---- As many of them as fit ----
 
-class UndirectedPacking {
+// The links of a graph, or both directions of each, as the wires that cycles hold.
+class Wires {
  public:
-  UndirectedPacking(const LinkGraph& graph, const std::vector<Cycle>& candidates)
-      : rest_(graph), candidates_(candidates), most_(std::min(least_degree(graph) / 2, kMostCycles / 2)) {
-    search(0);
-  }
-  const std::vector<size_t>& best() const { return best_; }
-  bool exact() const { return steps_ <= kMostSteps || static_cast<int>(best_.size()) == most_; }
-
- private:
-  bool fits(const Cycle& cycle) const {
-    for (size_t i = 0; i < cycle.size(); i++) {
-      if (rest_.links(cycle[i], cycle[(i + 1) % cycle.size()]) == 0) return false;
-    }
-    return true;
-  }
-  void use(const Cycle& cycle, int change) {
-    for (size_t i = 0; i < cycle.size(); i++) {
-      const int a = cycle[i], b = cycle[(i + 1) % cycle.size()];
-      rest_.links(a, b) += change;
-      rest_.links(b, a) += change;
-    }
-  }
-  // True when nothing better is possible or the steps are used up.
-  bool search(size_t first) {
-    if (chosen_.size() > best_.size()) best_ = chosen_;
-    if (static_cast<int>(best_.size()) == most_ || ++steps_ > kMostSteps) return true;
-    if (chosen_.size() + static_cast<size_t>(least_degree(rest_) / 2) <= best_.size()) return false;
-    for (size_t i = first; i < candidates_.size(); i++) {
-      if (!fits(candidates_[i])) continue;
-      use(candidates_[i], -1);
-      chosen_.push_back(i);
-      const bool done = search(i);
-      chosen_.pop_back();
-      use(candidates_[i], 1);
-      if (done) return true;
-    }
-    return false;
-  }
-
-  LinkGraph rest_;
-  const std::vector<Cycle>& candidates_;
-  int most_;
-  int64_t steps_ = 0;
-  std::vector<size_t> chosen_, best_;
-};
-
-// ---- More directed cycles than twice the undirected ones: where every node has an odd number of links ----
-
-// `target` cycles, one through each link out of node 0: then every one of those is used. Up to 8 nodes with single
-// links, so that a cycle is a mask of 64 arcs. Nothing when there are none, or *exact is false and it is not known.
-class DirectedPacking {
- public:
-  DirectedPacking(const LinkGraph& graph, const std::vector<Cycle>& undirected, int target) : target_(target) {
-    by_first_arc_.resize(8);
-    for (const Cycle& cycle : undirected) {
-      for (const Cycle& way : {cycle, Cycle(cycle.rbegin(), cycle.rend())}) {
-        const auto zero = static_cast<size_t>(std::find(way.begin(), way.end(), 0) - way.begin());
-        const int next = way[(zero + 1) % way.size()];
-        by_first_arc_[static_cast<size_t>(next)].push_back({mask_of(way), way});
+  Wires(const LinkGraph& graph, bool directed)
+      : nodes_(graph.nodes), directed_(directed), number_(graph.counts.size(), -1) {
+    for (int a = 0; a < nodes_; a++) {
+      for (int b = directed ? 0 : a + 1; b < nodes_; b++) {
+        if (graph.links(a, b) == 0) continue;
+        at(a, b) = static_cast<int>(room_.size());
+        if (!directed) at(b, a) = at(a, b);
+        room_.push_back(graph.links(a, b));
       }
     }
-    for (int next = 1; next < graph.nodes; next++) {
-      if (graph.links(0, next) > 0) firsts_.push_back(next);
-    }
-    if (static_cast<int>(firsts_.size()) == target_) search(0, 0);
   }
-  const std::vector<Cycle>& found() const { return chosen_; }
-  bool exact() const { return static_cast<int>(firsts_.size()) == target_ && steps_ <= kMostSteps; }
+  bool fit() const { return room_.size() <= 64; }
+
+  PackingProblem problem(const std::vector<Cycle>& cycles) {
+    PackingProblem problem{{}, room_, {}};
+    for (const Cycle& cycle : cycles) {
+      uint64_t held = 0;
+      for (size_t i = 0; i < cycle.size(); i++) held |= bit(cycle[i], cycle[(i + 1) % cycle.size()]);
+      problem.candidates.push_back(held);
+    }
+    for (int node = 0; node < nodes_; node++) {
+      uint64_t out = 0, in = 0;
+      for (int other = 0; other < nodes_; other++) {
+        out |= bit(node, other);
+        in |= bit(other, node);
+      }
+      problem.ports.push_back({out, directed_ ? 1 : 2});
+      if (directed_) problem.ports.push_back({in, 1});
+    }
+    return problem;
+  }
 
  private:
-  struct Candidate {
-    uint64_t arcs;
-    Cycle cycle;
-  };
-  static uint64_t mask_of(const Cycle& cycle) {
-    uint64_t mask = 0;
-    for (size_t i = 0; i < cycle.size(); i++) mask |= uint64_t{1} << (cycle[i] * 8 + cycle[(i + 1) % cycle.size()]);
-    return mask;
-  }
-  bool search(size_t depth, uint64_t used) {
-    if (depth == firsts_.size()) return true;
-    for (const Candidate& candidate : by_first_arc_[static_cast<size_t>(firsts_[depth])]) {
-      if (++steps_ > kMostSteps) return false;
-      if ((candidate.arcs & used) != 0) continue;
-      chosen_.push_back(candidate.cycle);
-      if (search(depth + 1, used | candidate.arcs)) return true;
-      chosen_.pop_back();
-      if (steps_ > kMostSteps) return false;
-    }
-    return false;
-  }
+  int& at(int a, int b) { return number_[static_cast<size_t>(a * nodes_ + b)]; }
+  uint64_t bit(int a, int b) { return at(a, b) < 0 ? 0 : uint64_t{1} << at(a, b); }
 
-  int target_;
-  std::vector<std::vector<Candidate>> by_first_arc_;
-  std::vector<int> firsts_;
-  std::vector<Cycle> chosen_;
-  int64_t steps_ = 0;
+  int nodes_;
+  bool directed_;
+  std::vector<int> number_;  // of the wire from a to b, -1: none
+  std::vector<int> room_;
 };
+
+void add_both_ways(std::vector<Cycle>& cycles, const Cycle& cycle) {
+  cycles.push_back(cycle);
+  cycles.emplace_back(cycle.rbegin(), cycle.rend());
+}
+
+// Each undirected cycle is two rings. More than those exist where nodes have an odd number of links, or by luck: the
+// search among directed ones, which are twice as many, looks for these and proves that there are none.
+Packing pack_listed(const LinkGraph& graph, const std::vector<Cycle>& cycles, int bound, bool two_way) {
+  Packing packing;
+  Wires links(graph, false), arcs(graph, true);
+  const SetPacking pairs = pack_sets(links.problem(cycles), 1, bound / 2, kMostSteps);
+  for (const size_t index : pairs.chosen) add_both_ways(packing.cycles, cycles[index]);
+  packing.exact = pairs.exact;
+  if (two_way) return packing;
+  const auto found = static_cast<int>(packing.cycles.size());
+  packing.exact = found == bound;
+  if (packing.exact || !arcs.fit()) return packing;
+  std::vector<Cycle> ways;
+  for (const Cycle& cycle : cycles) add_both_ways(ways, cycle);
+  const SetPacking more = pack_sets(arcs.problem(ways), found + 1, bound, kMostSteps);
+  packing.exact = more.exact;
+  if (more.chosen.empty()) return packing;
+  packing.cycles.clear();
+  for (const size_t index : more.chosen) packing.cycles.push_back(ways[index]);
+  return packing;
+}
 
 // ---- One cycle after the other, for graphs too large to list all ----
 
@@ -213,14 +188,8 @@ class OneCycle {
   int64_t steps_ = 0;
 };
 
-void add_both_ways(std::vector<Cycle>& cycles, const Cycle& cycle) {
-  cycles.push_back(cycle);
-  cycles.emplace_back(cycle.rbegin(), cycle.rend());
-}
-
-Packing pack_one_by_one(LinkGraph rest) {
+Packing pack_one_by_one(LinkGraph rest, int bound) {
   Packing packing;
-  packing.exact = false;
   while (static_cast<int>(packing.cycles.size()) + 2 <= kMostCycles) {
     const OneCycle one(rest);
     const Cycle& cycle = one.found();
@@ -232,6 +201,7 @@ Packing pack_one_by_one(LinkGraph rest) {
       rest.links(b, a)--;
     }
   }
+  packing.exact = static_cast<int>(packing.cycles.size()) == bound;
   return packing;
 }
 
@@ -244,26 +214,13 @@ Packing pack_pair(const LinkGraph& graph) {
 
 }  // namespace
 
-Packing pack_cycles(const LinkGraph& graph) {
+Packing pack_cycles(const LinkGraph& graph, bool two_way) {
   if (graph.nodes < 2 || least_degree(graph) == 0) return {};
   if (graph.nodes == 2) return pack_pair(graph);
+  const int bound = std::min(least_degree(graph), kMostCycles);
   const Enumeration all(graph);
-  if (!all.complete()) return pack_one_by_one(graph);
-  const UndirectedPacking undirected(graph, all.cycles());
-  Packing packing;
-  packing.exact = undirected.exact();
-  for (const size_t index : undirected.best()) add_both_ways(packing.cycles, all.cycles()[index]);
-  const int bound = least_degree(graph);
-  const bool single = *std::max_element(graph.counts.begin(), graph.counts.end()) == 1;
-  if (static_cast<int>(packing.cycles.size()) == bound || graph.nodes > 8 || !single) return packing;
-  const DirectedPacking directed(graph, all.cycles(), bound);
-  if (!directed.found().empty()) {
-    packing.cycles = directed.found();
-    packing.exact = true;
-  } else {  // what lies between the two numbers was not tried
-    packing.exact &= directed.exact() && static_cast<int>(packing.cycles.size()) + 1 == bound;
-  }
-  return packing;
+  if (!all.complete() || !Wires(graph, false).fit()) return pack_one_by_one(graph, bound);
+  return pack_listed(graph, all.cycles(), bound, two_way);
 }
 
 }  // namespace peal

@@ -22,8 +22,9 @@ struct Packing {
   bool exact = true;          // no more are possible
 };
 
-// As many cycles as fit with no link used above its count in its direction. Exact up to 9 nodes while few cycles exist,
-// else one cycle after the other, and at most 64.
-Packing pack_cycles(const LinkGraph& graph);
+// As many cycles as fit with no link used above its count in its direction, at most 64. Where few cycles exist, as on 8
+// nodes, by search among all of them; else one cycle after the other.
+// `two_way`: for each cycle also the opposite one, which trees need; `exact` is then about such pairs.
+Packing pack_cycles(const LinkGraph& graph, bool two_way = false);
 
 }  // namespace peal

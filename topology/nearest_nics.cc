@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "topology/rings.h"
@@ -37,6 +38,15 @@ std::vector<int> ring_nics(const Host& host) {
 
 namespace {
 
+// The deepest ancestor that the object shares with a NIC that is fit, in steps from the host. -1: none is.
+int nearness_of(const Host& host, int object, const std::vector<int>& nics, const std::vector<int>& fit) {
+  int nearness = -1;
+  for (const int number : fit) {
+    nearness = std::max(nearness, depth(host, common_ancestor(host, object, nics[static_cast<size_t>(number)])));
+  }
+  return nearness;
+}
+
 // Of the NICs that are fit: the deepest common ancestor, then the fewest users.
 int nearest_of(const Host& host, int object, const std::vector<int>& nics, const std::vector<int>& fit,
                const std::vector<int>& users) {
@@ -54,12 +64,19 @@ int nearest_of(const Host& host, int object, const std::vector<int>& nics, const
 
 }  // namespace
 
+// GPUs that are nearest to their NICs choose first. The NICs to choose from are all those under one ancestor, so that a
+// later GPU's choice contains an earlier one's or has nothing in common with it: it evens out what those before it did,
+// and the shares depend on no number.
 std::vector<int> nearest_nics(const Host& host) {
-  const std::vector<int> nics = objects_of(host, ObjectKind::kNic), fit = ring_nics(host);
-  std::vector<int> chosen, users(nics.size());
-  for (const int gpu : objects_of(host, ObjectKind::kGpu)) {
-    chosen.push_back(nearest_of(host, gpu, nics, fit, users));
-    if (chosen.back() >= 0) users[static_cast<size_t>(chosen.back())]++;
+  const std::vector<int> gpus = objects_of(host, ObjectKind::kGpu), nics = objects_of(host, ObjectKind::kNic),
+                         fit = ring_nics(host);
+  std::vector<std::pair<int, size_t>> turns;  // (-nearness, GPU)
+  for (size_t gpu = 0; gpu < gpus.size(); gpu++) turns.emplace_back(-nearness_of(host, gpus[gpu], nics, fit), gpu);
+  std::sort(turns.begin(), turns.end());
+  std::vector<int> chosen(gpus.size()), users(nics.size());
+  for (const auto& [nearness, gpu] : turns) {
+    chosen[gpu] = nearest_of(host, gpus[gpu], nics, fit, users);
+    if (chosen[gpu] >= 0) users[static_cast<size_t>(chosen[gpu])]++;
   }
   return chosen;
 }

@@ -15,6 +15,7 @@
 #include "topology/cycle_packing.h"
 #include "topology/defaults.h"
 #include "topology/ring_entries.h"
+#include "topology/two_way_rings.h"
 
 namespace peal {
 namespace {
@@ -47,7 +48,7 @@ int64_t weight(PathKind kind) {
 // The GPUs of one search, in an order that does not depend on their numbers.
 class Search {
  public:
-  Search(const Host& host, const std::vector<int>& objects) : host_(host) {
+  Search(const Host& host, const std::vector<int>& objects, bool two_way) : host_(host), two_way_(two_way) {
     const auto count = objects.size();
     std::vector<Path> paths;
     for (const int from : objects) {
@@ -83,6 +84,7 @@ class Search {
   void bound_by_bus(RingSet& set) const;
 
   const Host& host_;
+  bool two_way_;
   std::vector<int> objects_;
   std::vector<Path> paths_;
 };
@@ -165,7 +167,7 @@ RingSet Search::switched() const {
 bool Search::linked(RingSet& set) const {
   double each = 0;
   const LinkGraph graph = links(&each);
-  const Packing packing = pack_cycles(graph);
+  const Packing packing = pack_cycles(graph, two_way_);
   if (packing.cycles.empty()) return false;
   set.exact = packing.exact;
   for (const Cycle& cycle : packing.cycles) {
@@ -300,11 +302,9 @@ std::vector<int> objects_with(const Host& host, const std::vector<int>& gpus) {
   return objects;
 }
 
-}  // namespace
-
-RingSet find_rings(const Host& host, std::vector<int> gpus) {
+RingSet search(const Host& host, const std::vector<int>& gpus, bool two_way) {
   const std::vector<int> objects = objects_with(host, gpus);
-  RingSet set = Search(host, objects).rings();
+  RingSet set = Search(host, objects, two_way).rings();
   for (Ring& ring : set.rings) {  // as people would write it, before a NIC says otherwise
     const auto least = std::min_element(ring.order.begin(), ring.order.end());
     rotate_to(ring, static_cast<size_t>(least - ring.order.begin()));
@@ -313,5 +313,11 @@ RingSet find_rings(const Host& host, std::vector<int> gpus) {
   attach_nics(host, set);
   return set;
 }
+
+}  // namespace
+
+RingSet find_rings(const Host& host, std::vector<int> gpus) { return search(host, gpus, false); }
+
+RingSet find_two_way_rings(const Host& host, std::vector<int> gpus) { return search(host, gpus, true); }
 
 }  // namespace peal

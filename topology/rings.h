@@ -54,7 +54,7 @@ struct Tree {
 };
 
 // Two trees where GPUs hang on a switch (each GPU inner node of one of them at most), else one for each two rings that
-// run opposite ways: the ring without its slowest hop, rooted in its middle.
+// run opposite ways, as a tree uses its links both ways: the ring without its slowest hop, rooted in its middle.
 PEAL_API std::vector<Tree> find_trees(const Host& host, std::vector<int> gpus = {});
 
 // The NIC that a GPU should use, by GPU number, in NIC numbers: the deepest common ancestor (a PCI bridge, then the

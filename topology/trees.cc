@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "topology/rings.h"
+#include "topology/two_way_rings.h"
 
 namespace peal {
 namespace {
@@ -92,7 +93,7 @@ bool runs_the_other_way(const Ring& a, const Ring& b) {
 }  // namespace
 
 std::vector<Tree> find_trees(const Host& host, std::vector<int> gpus) {
-  const RingSet rings = find_rings(host, std::move(gpus));
+  const RingSet rings = find_two_way_rings(host, std::move(gpus));
   if (rings.rings.empty()) return {};
   const size_t count = rings.rings[0].order.size();
   if (count == 1) return {Tree{rings.rings[0].order, {-1}, {}, 0}};

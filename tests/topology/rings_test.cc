@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
 #include <set>
 
 #include "base/error.h"
+#include "tests/topology/renumbered.h"
 #include "tests/topology/shared_machines.h"
 #include "topology/cheapest_cycle.h"
 #include "topology/cycle_packing.h"
@@ -32,61 +33,22 @@ struct Quality {
   size_t rings;
   double bytes_per_ns, bound;
   std::multiset<std::multiset<std::string_view>> hops;
+  std::multiset<int> gpus_of_nics;
   bool operator==(const Quality&) const = default;
 };
 
 Quality quality_of(const Host& host) {
   const RingSet set = find_rings(host);
-  Quality quality{set.rings.size(), set.bytes_per_ns, set.bound, {}};
+  Quality quality{set.rings.size(), set.bytes_per_ns, set.bound, {}, {}};
   for (const Ring& ring : set.rings) {
     std::multiset<std::string_view> kinds;
     for (const Hop& hop : ring.hops) kinds.insert(name_of(hop.kind));
     quality.hops.insert(kinds);
   }
+  std::map<int, int> gpus;
+  for (const int nic : nearest_nics(host)) gpus[nic]++;
+  for (const auto& [nic, count] : gpus) quality.gpus_of_nics.insert(count);
   return quality;
-}
-
-// The same host with its devices numbered and its objects listed in another order.
-Host renumbered(const Host& host, std::mt19937& random) {
-  std::vector<int> order{0};  // new position -> old object; parents stay before children
-  std::vector<int> left(host.objects.size() - 1);
-  std::iota(left.begin(), left.end(), 1);
-  std::shuffle(left.begin(), left.end(), random);
-  std::vector<int> place(host.objects.size(), -1);
-  place[0] = 0;
-  while (!left.empty()) {
-    for (auto next = left.begin(); next != left.end();) {
-      const int parent = host.objects[static_cast<size_t>(*next)].parent;
-      if (place[static_cast<size_t>(parent)] < 0) {
-        ++next;
-        continue;
-      }
-      place[static_cast<size_t>(*next)] = static_cast<int>(order.size());
-      order.push_back(*next);
-      next = left.erase(next);
-    }
-  }
-  Host other{host.name, {}, {}};
-  std::map<ObjectKind, std::vector<int>> numbers;
-  for (const ObjectKind kind : {ObjectKind::kGpu, ObjectKind::kNic}) {
-    numbers[kind].resize(objects_of(host, kind).size());
-    std::iota(numbers[kind].begin(), numbers[kind].end(), 0);
-    std::shuffle(numbers[kind].begin(), numbers[kind].end(), random);
-  }
-  for (const int old : order) {
-    Object object = host.objects[static_cast<size_t>(old)];
-    if (object.parent >= 0) object.parent = place[static_cast<size_t>(object.parent)];
-    if (numbers.count(object.kind) > 0) object.number = numbers[object.kind][static_cast<size_t>(object.number)];
-    other.objects.push_back(object);
-  }
-  other.links = host.links;
-  std::shuffle(other.links.begin(), other.links.end(), random);
-  for (Link& link : other.links) {
-    link.a = place[static_cast<size_t>(link.a)];
-    link.b = place[static_cast<size_t>(link.b)];
-    if (random() % 2 == 0) std::swap(link.a, link.b);
-  }
-  return other;
 }
 
 void expect_stable(const Host& host, int rounds) {
@@ -101,6 +63,40 @@ TEST(Rings, QualityDoesNotDependOnNumbers) {
                               "package:2 numa:2 switch:1 gpu:2 nic:2", "package:4 gpu:3", "package:2 switch:4 gpu:2"}) {
     SCOPED_TRACE(machine);
     expect_stable(host_of(machine), 25);
+  }
+}
+
+// Links between some pairs only, of several counts and speeds; NICs beside the switches that others hang on.
+Host ragged_host(std::mt19937& random) {
+  const auto one_of = [&](int first, int last) { return first + static_cast<int>(random() % (last - first + 1U)); };
+  Host host =
+      host_of("package:" + std::to_string(one_of(1, 2)) + " switch:2 gpu:" + std::to_string(one_of(1, 3)) + " nic:1");
+  for (const int nic : objects_of(host, ObjectKind::kNic)) {
+    int& parent = host.objects[static_cast<size_t>(nic)].parent;
+    if (one_of(0, 1) == 1) parent = host.objects[static_cast<size_t>(parent)].parent;
+  }
+  const std::vector<int> gpus = objects_of(host, ObjectKind::kGpu);
+  const int sparse = one_of(0, 3);
+  for (size_t a = 0; a < gpus.size(); a++) {
+    for (size_t b = a + 1; b < gpus.size(); b++) {
+      if (one_of(1, 3) <= sparse) continue;
+      const int count = one_of(1, 3);
+      const double each = 25.0 * one_of(1, 2);
+      host.links.push_back({LinkKind::kNvlink, gpus[a], gpus[b], {count, {count * each, Source::kRead}, {}}, 0});
+    }
+  }
+  return host;
+}
+
+TEST(Rings, QualityOfRaggedMachinesDoesNotDependOnNumbers) {
+  std::mt19937 random(29);
+  for (int machine = 0; machine < 60; machine++) {
+    SCOPED_TRACE(machine);
+    const Host host = ragged_host(random);
+    expect_stable(host, 4);
+    const RingSet set = find_rings(host);
+    EXPECT_GT(set.bytes_per_ns, 0);
+    EXPECT_LE(set.bytes_per_ns, set.bound * (1 + 1e-9));
   }
 }
 
@@ -170,6 +166,17 @@ TEST(Nics, DeepestCommonAncestorSharedOutEvenly) {
   EXPECT_THAT(nearest_nics(host_of("gpu:3")), ElementsAre(-1, -1, -1));
 }
 
+// GPU 0 lies beside both switches and may use either NIC; GPU 1 is next to NIC 0. Whoever comes first, each has its
+// own.
+TEST(Nics, WhoeverHasAChoiceLeavesTheNearestToOthers) {
+  Host host = host_of("package:1 switch:2 gpu:1 nic:1");
+  const std::vector<int> gpus = objects_of(host, ObjectKind::kGpu), nics = objects_of(host, ObjectKind::kNic);
+  std::swap(host.objects[static_cast<size_t>(nics[0])].number, host.objects[static_cast<size_t>(nics[1])].number);
+  host.objects[static_cast<size_t>(gpus[0])].parent = ancestor(host, gpus[0], ObjectKind::kPackage);
+  ASSERT_EQ(common_ancestor(host, gpus[0], nics[0]), common_ancestor(host, gpus[0], nics[1]));
+  EXPECT_THAT(nearest_nics(host), ElementsAre(1, 0));
+}
+
 TEST(Nics, SoftwareAndVirtualFunctionsOnlyWhereThereIsNothingElse) {
   Host host = host_of("package:2 gpu:1 nic:1");
   const std::vector<int> nics = objects_of(host, ObjectKind::kNic);
@@ -233,6 +240,28 @@ TEST(Trees, TwoOverASwitchShareNoInnerNode) {
   }
 }
 
+// Trees use their hops both ways, so an odd ring is none.
+TEST(Trees, UseNoLinkBeyondItsWidth) {
+  const std::map<std::string, size_t> expected = {{"gpu:8 nvlink:1(mesh)", 3}, {"gpu:4 nvlink:1(mesh)", 1},
+                                                  {"gpu:5 nvlink:1(mesh)", 2}, {"gpu:4 nvlink:6(mesh)", 9},
+                                                  {"gpu:2 nvlink:4(mesh)", 4}, {"dgx-1v", 3}};
+  for (const auto& [machine, count] : expected) {
+    SCOPED_TRACE(machine);
+    const Host host = host_of(machine);
+    const std::vector<int> gpus = objects_of(host, ObjectKind::kGpu);
+    std::map<std::pair<int, int>, double> used;
+    const std::vector<Tree> trees = find_trees(host);
+    EXPECT_EQ(trees.size(), count);
+    for (const Tree& tree : trees) {
+      for (const Hop& hop : tree.hops) used[std::minmax(hop.from, hop.to)] += tree.bytes_per_ns;
+    }
+    for (const auto& [pair, bytes_per_ns] : used) {
+      const int a = gpus[static_cast<size_t>(pair.first)], b = gpus[static_cast<size_t>(pair.second)];
+      EXPECT_LE(bytes_per_ns, path(host, a, b).bytes_per_ns * (1 + 1e-9)) << pair.first << " and " << pair.second;
+    }
+  }
+}
+
 TEST(Trees, ACubeHasThree) {
   const std::vector<Tree> trees = find_trees(host_of("dgx-1v"));
   EXPECT_EQ(trees.size(), 3U);
@@ -282,21 +311,78 @@ TEST(ClusterRings, UnevenHosts) {
   EXPECT_THAT(all, HasSubstr("has no GPU"));
 }
 
-// Random graphs against the plain definition: a set of edge-disjoint cycles, none missing where one is easily found.
+LinkGraph random_graph(std::mt19937& random, int nodes, int most_links) {
+  LinkGraph graph{nodes, std::vector<int>(static_cast<size_t>(nodes * nodes))};
+  for (int a = 0; a < nodes; a++) {
+    for (int b = a + 1; b < nodes; b++) {
+      graph.links(a, b) = graph.links(b, a) = static_cast<int>(random() % (static_cast<unsigned>(most_links) + 1));
+    }
+  }
+  return graph;
+}
+
+// By trying everything: the most directed cycles through all nodes.
+int most_cycles(const LinkGraph& graph) {
+  const auto nodes = static_cast<size_t>(graph.nodes);
+  LinkGraph rest = graph;
+  const auto fits = [&](const Cycle& cycle) {
+    for (size_t i = 0; i < nodes; i++) {
+      if (rest.links(cycle[i], cycle[(i + 1) % nodes]) == 0) return false;
+    }
+    return true;
+  };
+  const auto use = [&](const Cycle& cycle, int change) {
+    for (size_t i = 0; i < nodes; i++) rest.links(cycle[i], cycle[(i + 1) % nodes]) += change;
+  };
+  Cycle cycle(nodes);
+  std::iota(cycle.begin(), cycle.end(), 0);
+  std::vector<Cycle> all;
+  do {
+    if (fits(cycle)) all.push_back(cycle);
+  } while (std::next_permutation(cycle.begin() + 1, cycle.end()));
+  int most = 0;
+  const std::function<void(size_t, int)> choose = [&](size_t first, int chosen) {
+    most = std::max(most, chosen);
+    for (size_t i = first; i < all.size(); i++) {
+      if (!fits(all[i])) continue;
+      use(all[i], -1);
+      choose(i, chosen + 1);
+      use(all[i], 1);
+    }
+  };
+  choose(0, 0);
+  return most;
+}
+
+TEST(RingSearch, ExactMeansThatNoMoreExist) {
+  std::mt19937 random(77);
+  for (const auto& [nodes, most_links, rounds] : {std::tuple(3, 3, 30), {4, 2, 60}, {5, 1, 60}, {5, 2, 20}}) {
+    for (int round = 0; round < rounds; round++) {
+      const LinkGraph graph = random_graph(random, nodes, most_links);
+      const Packing packing = pack_cycles(graph);
+      EXPECT_TRUE(packing.exact) << "so few are no trouble";
+      EXPECT_EQ(static_cast<int>(packing.cycles.size()), most_cycles(graph)) << nodes << " nodes, round " << round;
+    }
+  }
+}
+
 TEST(RingSearch, PackingsAreLegal) {
   std::mt19937 random(5);
   for (int round = 0; round < 60; round++) {
-    LinkGraph graph;
-    graph.nodes = 3 + static_cast<int>(random() % 8);
-    graph.counts.assign(static_cast<size_t>(graph.nodes * graph.nodes), 0);
-    for (int a = 0; a < graph.nodes; a++) {
-      for (int b = a + 1; b < graph.nodes; b++) graph.links(a, b) = graph.links(b, a) = static_cast<int>(random() % 3);
-    }
-    const Packing packing = pack_cycles(graph);
-    LinkGraph rest = graph;
-    for (const Cycle& cycle : packing.cycles) {
-      EXPECT_EQ(std::set<int>(cycle.begin(), cycle.end()).size(), static_cast<size_t>(graph.nodes));
-      for (size_t i = 0; i < cycle.size(); i++) EXPECT_GE(--rest.links(cycle[i], cycle[(i + 1) % cycle.size()]), 0);
+    const LinkGraph graph = random_graph(random, 3 + static_cast<int>(random() % 8), 2);
+    for (const bool two_way : {false, true}) {
+      const Packing packing = pack_cycles(graph, two_way);
+      LinkGraph rest = graph;
+      std::map<std::pair<int, int>, int> balance;  // what goes there and does not come back
+      for (const Cycle& cycle : packing.cycles) {
+        EXPECT_EQ(std::set<int>(cycle.begin(), cycle.end()).size(), static_cast<size_t>(graph.nodes));
+        for (size_t i = 0; i < cycle.size(); i++) {
+          const int a = cycle[i], b = cycle[(i + 1) % cycle.size()];
+          EXPECT_GE(--rest.links(a, b), 0);
+          balance[std::minmax(a, b)] += a < b ? 1 : -1;
+        }
+      }
+      for (const auto& [pair, left] : balance) EXPECT_TRUE(!two_way || left == 0) << pair.first << " " << pair.second;
     }
   }
 }
