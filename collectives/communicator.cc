@@ -327,10 +327,7 @@ Work Communicator::start(const Call& call) {
   return state_->grouping() ? Work() : Work(state_.get(), slot);
 }
 
-void Communicator::run(const Call& call) {
-  const uint32_t slot = state_->start(call);
-  if (!state_->grouping()) state_->wait(slot);
-}
+void Communicator::run(const Call& call) { state_->run(call); }
 
 void Communicator::all_reduce(const void* send, void* recv, size_t count, DataType type, Reduction reduction) {
   run(checked_all_reduce(send, recv, count, type, reduction));

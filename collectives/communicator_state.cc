@@ -55,7 +55,7 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   PathCosts paths = PathCosts::of(*endpoint_, *machine_);
   for (const std::string& bytes : exchange(paths.encode())) paths.worsen(PathCosts::decode(bytes));
   const Deadline deadline = Deadline::after_ms(settings_->connect_timeout_ms);
-  if (ranks > 1) window_ = endpoint_->open_window(settings_->window_size, deadline);
+  if (ranks > 1) window_ = endpoint_->open_window(GroupWindow::kSmallBytes + settings_->window_size, deadline);
 
   const Roster& all = endpoint_->roster();
   JobShape job{ranks, machine_costs(all.places(), paths, all.most_ranks_per_core()), window_ != nullptr, placement_};
@@ -63,6 +63,14 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
                                          settings_->segment_size);
   point_to_point_.emplace(*endpoint_, works_, kPointToPointChannel);
   executor_.emplace(*endpoint_, window_.get(), works_, kFirstLaneChannel);
+
+  for (int c = 0; c < kCollectives && window_ != nullptr; c++) {
+    const auto collective = static_cast<Collective>(c);
+    const char* plan = collective == Collective::kAllReduce ? "one_shot" : "direct";
+    if (selector_->allows(find_algorithm(collective, plan))) {
+      small_limits_[static_cast<size_t>(c)] = std::min<size_t>(settings_->small_size, SmallExchange::kMostBytes);
+    }
+  }
 
   const bool crowded = endpoint_->roster().ranks_per_core(rank) > 1;
   spins_ = settings_->spin_count >= 0 ? static_cast<int>(settings_->spin_count) : (crowded ? 0 : kDefaultSpins);
@@ -356,6 +364,13 @@ void CommunicatorState::fill(Operation& operation, const Call& call, bool in_pla
 uint32_t CommunicatorState::start(const Call& call) {
   const auto lock = drive();
   throw_if_failed();
+  if (is_small(call)) {
+    fill_small(executor_->prepare(), call);
+    const uint32_t slot = executor_->prepare().slot = open_slot();
+    sequence_++;
+    executor_->submit();
+    return slot;
+  }
   const bool nothing_to_do = call.count == 0 && !call.variant && call.collective != Collective::kBarrier;
   if (!nothing_to_do) {
     Operation& operation = executor_->prepare();
@@ -367,6 +382,46 @@ uint32_t CommunicatorState::start(const Call& call) {
   }
   sequence_++;
   return group_ ? *group_ : works_.open(0);
+}
+
+bool CommunicatorState::is_small(const Call& call) const noexcept {
+  const size_t limit = small_limits_[static_cast<size_t>(call.collective)];
+  if (limit == 0 || call.variant || call.count == 0) return false;
+  return SmallExchange::contribution(call.collective, ranks_, call.count, size_of(call.type)) <= limit;
+}
+
+void CommunicatorState::fill_small(Operation& operation, const Call& call) noexcept {
+  operation.plan = nullptr;
+  operation.input = static_cast<const std::byte*>(call.send);
+  operation.output = static_cast<std::byte*>(call.recv);
+  operation.type = call.type;
+  operation.op = call.reduction.op;
+  operation.factor = call.reduction.factor;
+  Fingerprint& fingerprint = operation.fingerprint;
+  fingerprint = {};
+  fingerprint.sequence = sequence_;
+  fingerprint.count = call.count;
+  fingerprint.root = call.root;
+  fingerprint.collective = call.collective;
+  fingerprint.type = call.type;
+  fingerprint.op = call.reduction.op;
+}
+
+void CommunicatorState::run(const Call& call) {
+  const bool at_once = is_small(call) && executor_->idle() && point_to_point_->idle() && !group_ && !failure_ &&
+                       !thread_.joinable() && !aborted_.load(std::memory_order_relaxed);
+  if (!at_once) {
+    const uint32_t slot = start(call);
+    if (!group_) wait(slot);
+    return;
+  }
+  throw_if_failed();
+  Operation& operation = executor_->prepare();
+  fill_small(operation, call);
+  sequence_++;
+  if (executor_->submit_small(spins_)) return;
+  operation.slot = works_.open(1);
+  wait(operation.slot);
 }
 
 uint32_t CommunicatorState::start_send(const void* data, size_t count, DataType type, int peer) {

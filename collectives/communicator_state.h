@@ -65,6 +65,7 @@ class CommunicatorState {
 
   // Start something; the answer is its entry in the table of Works.
   uint32_t start(const Call& call);
+  void run(const Call& call);  // start and wait, by a shorter way where there is one
   uint32_t start_send(const void* data, size_t count, DataType type, int peer);
   uint32_t start_recv(void* data, size_t count, DataType type, int peer);
   Call barrier_call() noexcept {
@@ -102,6 +103,8 @@ class CommunicatorState {
   const Plan& plan(const Algorithm& algorithm, int root, bool in_place);
   const SymmetricRegion* symmetric_region(const void* data, size_t bytes) const noexcept;
   void fill(Operation& operation, const Call& call, bool in_place);
+  bool is_small(const Call& call) const noexcept;
+  void fill_small(Operation& operation, const Call& call) noexcept;
 
   int rank_, ranks_;
   JobKey key_;
@@ -122,6 +125,7 @@ class CommunicatorState {
   uint64_t sequence_ = 0;
   std::array<uint8_t, 2> barrier_bytes_{};
   int spins_ = 0;
+  std::array<size_t, kCollectives> small_limits_{};  // contributions up to this go by SmallExchange; 0: none
   std::optional<uint32_t> group_;
   std::optional<Error> failure_;
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "collectives/idle.h"
+
 namespace peal {
 namespace {
 
@@ -23,7 +25,11 @@ void for_results(const Operation& operation, Each each) {
 }  // namespace
 
 Executor::Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel)
-    : endpoint_(endpoint), window_{window, 0}, works_(works), first_channel_(first_channel) {}
+    : endpoint_(endpoint),
+      window_{window, endpoint.rank(), 0},
+      works_(works),
+      first_channel_(first_channel),
+      small_(window_) {}
 
 Operation& Executor::prepare() {
   if (spare_.empty()) spare_.push_back(std::make_unique<Operation>());
@@ -39,7 +45,24 @@ void Executor::submit() {
   spare_.pop_back();
 }
 
+bool Executor::submit_small(int polls) {
+  Operation& operation = *spare_.back();
+  small_.begin(operation);
+  for (int i = 0; i <= polls; i++) {
+    if (small_.advance()) return true;
+    relax();
+  }
+  submit();
+  running_ = true;
+  return false;
+}
+
 bool Executor::start(Operation& operation) noexcept {
+  if (operation.plan == nullptr) {
+    small_.begin(operation);
+    return true;
+  }
+  if (window_.window != nullptr) window_.declare(operation.fingerprint.words());
   try {
     while (lanes_.size() < static_cast<size_t>(operation.channels)) {
       lanes_.push_back(std::make_unique<Lane>(endpoint_, window_, first_channel_ + static_cast<int>(lanes_.size())));
@@ -60,7 +83,7 @@ bool Executor::start(Operation& operation) noexcept {
 }
 
 void Executor::finish(Operation& operation) noexcept {
-  if (operation.op == ReduceOp::kAvg) {
+  if (operation.op == ReduceOp::kAvg && operation.plan != nullptr) {
     for_results(operation, [&](std::byte* data, size_t count) {
       divide(operation.type, data, data, operation.plan->ranks, count);
     });
@@ -78,25 +101,49 @@ bool Executor::advance() noexcept {
     if (!start(operation)) return false;
     running_ = true;
   }
-  bool moved = false, done = true;
-  for (int i = 0; i < operation.channels; i++) {
-    Lane& lane = *lanes_[static_cast<size_t>(i)];
-    if (lane.done()) continue;
-    moved |= lane.advance();
-    done = done && lane.done();
-    if (lane.failure() != nullptr) {
-      fail(*lane.failure());
-      return false;
-    }
-  }
+  bool done = false;
+  const bool moved = operation.plan == nullptr ? (done = small_.advance()) : advance_lanes(operation, &done);
   if (done) finish(operation);
   return moved || done;
 }
 
+bool Executor::advance_lanes(Operation& operation, bool* done) noexcept {
+  bool moved = false;
+  *done = true;
+  for (int i = 0; i < operation.channels; i++) {
+    Lane& lane = *lanes_[static_cast<size_t>(i)];
+    if (lane.done()) continue;
+    moved |= lane.advance();
+    *done = *done && lane.done();
+    if (lane.failure() != nullptr) {
+      fail(*lane.failure());
+      *done = false;
+      return false;
+    }
+  }
+  return moved;
+}
+
 void Executor::look() noexcept {
+  look_at_group();
   for (const auto& lane : lanes_) {
     lane->look();
     if (lane->failure() != nullptr) fail(*lane->failure());
+  }
+}
+
+// While something waits: for a member that calls something else, and for one that is gone (lanes look for those that
+// they need; a small operation needs all).
+void Executor::look_at_group() noexcept {
+  if (window_.window == nullptr || failure_ || idle() || !running_) return;
+  const Operation& operation = *queue_[first_];
+  const auto words = operation.fingerprint.words();
+  if (const int peer = window_.rank_at_odds(words); peer >= 0) {
+    fail(mismatch(window_.rank, peer, words, *window_.declared(peer)));
+  } else if (const int gone = window_.window->failed_member(); gone >= 0 && operation.plan == nullptr) {
+    if (small_.needs(gone)) {
+      fail(Error(ErrorCode::kPeerFailed, fmt::format("rank {} died or left", gone), {window_.rank, gone, -1}));
+    }
   }
 }
 
@@ -104,6 +151,7 @@ std::string Executor::waiting_for() const {
   if (idle()) return "nothing";
   const Operation& operation = *queue_[first_];
   std::string text = to_string(operation.fingerprint);
+  if (operation.plan == nullptr) return fmt::format("{} ({})", text, small_.waiting_for());
   for (const auto& lane : lanes_) {
     if (lane->done()) continue;
     const auto& steps = operation.plan->steps;

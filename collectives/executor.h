@@ -9,18 +9,22 @@
 #include "collectives/endpoint.h"
 #include "collectives/lane.h"
 #include "collectives/operation.h"
+#include "collectives/small_exchange.h"
 #include "collectives/work_table.h"
 
 namespace peal {
 
 class Executor {
  public:
-  // Lane i uses connections on channel first_channel + i. `window` may be null.
+  // Lane i uses connections on channel first_channel + i. `window` may be null: then there are no small operations.
   Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel);
 
   // An operation to fill in (reused ones keep their memory), then to be handed to submit().
   Operation& prepare();
   void submit();
+  // The same for an operation without a plan, when idle(): begins it and polls up to `polls` times. True when it is
+  // done, and was never queued; nothing on this way allocates or looks at a clock.
+  bool submit_small(int polls);
 
   // Moves what can move; true when anything did.
   bool advance() noexcept;
@@ -33,7 +37,9 @@ class Executor {
 
  private:
   bool start(Operation& operation) noexcept;
+  bool advance_lanes(Operation& operation, bool* done) noexcept;
   void finish(Operation& operation) noexcept;
+  void look_at_group() noexcept;
   void fail(const Error& error) noexcept {
     if (!failure_) failure_.emplace(error);
   }
@@ -43,6 +49,7 @@ class Executor {
   WorkTable& works_;
   int first_channel_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  SmallExchange small_;
   // Waiting and running operations are queue_[first_ ..]; done ones go to spare_.
   std::vector<std::unique_ptr<Operation>> queue_, spare_;
   size_t first_ = 0;

@@ -21,4 +21,11 @@ std::string to_string(const Fingerprint& fingerprint) {
   return text;
 }
 
+Error mismatch(int rank, int peer, const std::array<uint64_t, 4>& mine, const std::array<uint64_t, 4>& theirs) {
+  return Error(ErrorCode::kMismatch,
+               fmt::format("rank {} calls {}, but rank {} calls {}", rank, to_string(Fingerprint::of(mine)), peer,
+                           to_string(Fingerprint::of(theirs))),
+               {rank, peer, -1});
+}
+
 }  // namespace peal

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/data_type.h"
+#include "base/error.h"
 #include "base/reduce.h"
 #include "collectives/plan.h"
 
@@ -39,5 +40,8 @@ struct Fingerprint {
 
 // "all_reduce number 3, count 1024, float, sum"
 std::string to_string(const Fingerprint& fingerprint);
+
+// What `rank` says when its call `mine` met another of `peer`.
+Error mismatch(int rank, int peer, const std::array<uint64_t, 4>& mine, const std::array<uint64_t, 4>& theirs);
 
 }  // namespace peal

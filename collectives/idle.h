@@ -11,6 +11,13 @@
 
 namespace peal {
 
+// For loops that poll memory: lets the other thread of a core run, and costs less when the loop ends.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 class Idle {
  public:
   // `spins`: polls before the first yield; 0 with more ranks than cores, where spinning costs the others a whole tick
@@ -23,9 +30,7 @@ class Idle {
   void pause() noexcept {
     polls_++;
     if (polls_ <= spins_) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
+      relax();
     } else if (polls_ <= spins_ + kYields) {
       sched_yield();
     } else {

@@ -11,19 +11,12 @@ namespace {
 constexpr size_t kLineBytes = 64;    // shares are cut at cache lines, so that no two lanes write one
 constexpr size_t kMaxPending = 256;  // posted operations of a lane; more than any plan has in flight
 constexpr uint64_t kMaxStages = 8;   // of a plan: published counters advance by this much a segment
-constexpr size_t kFinishedLine = 2;  // window lines: 0 and 1 published, by turn; 2 finished
+constexpr size_t kFinishedLine = WindowLines::kFinished;
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 void grow(std::vector<std::byte>& memory, size_t bytes) {
   if (memory.size() < bytes) memory.resize(bytes);
-}
-
-Error mismatch(int rank, int peer, const std::array<uint64_t, 4>& mine, const std::array<uint64_t, 4>& theirs) {
-  return Error(ErrorCode::kMismatch,
-               fmt::format("rank {} calls {}, but rank {} calls {}", rank, to_string(Fingerprint::of(mine)), peer,
-                           to_string(Fingerprint::of(theirs))),
-               {rank, peer, -1});
 }
 
 }  // namespace
@@ -91,15 +84,15 @@ Lane::Piece Lane::piece(const Chunks& chunks, int i) const noexcept {
     auto* memory = const_cast<std::byte*>(scratch_.data());
     return {memory + (turn * static_cast<size_t>(plan_->scratch_slots) + slot) * slice_bytes_, count};
   }
-  const size_t half = window_.window->bytes() / kSegmentsInFlight, parity = (epoch_ + segment_) % kSegmentsInFlight;
-  return {window_.window->data(plan_->rank) + parity * half + slot * slice_bytes_, count};
+  const size_t half = window_.slot_bytes() / kSegmentsInFlight, parity = (epoch_ + segment_) % kSegmentsInFlight;
+  return {window_.slots(plan_->rank) + parity * half + slot * slice_bytes_, count};
 }
 
 // What `chunks` means on a peer: the same place in its window, or in its symmetric memory.
 Lane::Piece Lane::peer_piece(int peer, const Chunks& chunks, int i) const noexcept {
   Piece own = piece(chunks, i);
   if (chunks.space == Space::kShared) {
-    own.data = window_.window->data(peer) + (own.data - window_.window->data(plan_->rank));
+    own.data = window_.slots(peer) + (own.data - window_.slots(plan_->rank));
   } else {
     const auto bases = operation_->symmetric.bases;
     own.data = bases[static_cast<size_t>(peer)] + (own.data - bases[static_cast<size_t>(plan_->rank)]);
@@ -137,7 +130,7 @@ void Lane::prepare_memory() {
                                           : std::max(unit, operation_->segment_bytes / chunks / element_ / unit * unit);
   if (plan_->shared_slots > 0) {
     const size_t slots = static_cast<size_t>(plan_->shared_slots);
-    const size_t slot_bytes = window_.window->bytes() / kSegmentsInFlight / slots / kLineBytes * kLineBytes;
+    const size_t slot_bytes = window_.slot_bytes() / kSegmentsInFlight / slots / kLineBytes * kLineBytes;
     slice_ = std::min(slice_, slot_bytes / element_);
   }
   slice_ = std::max<size_t>(1, std::min(slice_, largest));

@@ -14,15 +14,10 @@
 
 #include "base/error.h"
 #include "collectives/endpoint.h"
+#include "collectives/group_window.h"
 #include "collectives/operation.h"
 
 namespace peal {
-
-// The group's mapped memory, and how many segments went through it: every rank counts alike.
-struct GroupWindow {
-  Window* window = nullptr;
-  uint64_t epoch = 0;
-};
 
 class Lane {
  public:

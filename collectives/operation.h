@@ -19,7 +19,7 @@ struct SymmetricView {
 };
 
 struct Operation {
-  const Plan* plan = nullptr;
+  const Plan* plan = nullptr;  // null: by SmallExchange
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   BlockMap input_map, output_map;

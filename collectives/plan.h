@@ -80,6 +80,9 @@ struct Step {
 // The checker runs plans under exactly this rule.
 inline constexpr int kSegmentsInFlight = 2;
 
+// The same for plans over mapped memory, which run their phases on several segments at once (phases.h).
+inline constexpr int kWindowTurns = 4;
+
 struct Plan {
   Collective collective = Collective::kAllReduce;
   std::string_view algorithm;

@@ -56,6 +56,7 @@ class PEAL_API Selector {
   // All candidates for a size, fastest first, each at its best channels and segments.
   std::vector<Choice> rank(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) const;
 
+  bool allows(const Algorithm& algorithm) const noexcept { return filter_.allows(algorithm); }
   const JobShape& job() const noexcept { return job_; }
 
  private:
