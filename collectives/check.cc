@@ -9,6 +9,8 @@
 #include <random>
 #include <utility>
 
+#include "collectives/phases.h"
+
 namespace peal {
 namespace {
 
@@ -58,13 +60,21 @@ struct InFlight {
   bool has_read = false;
 };
 
+// What a rank wrote into a peer, not yet to be seen there.
+struct Written {
+  int segment, peer;
+  Chunks where;
+  std::vector<Value> values;
+};
+
 struct Rank {
-  int segment = 0, next = 0;  // what is issued next
-  int finished = 0;           // segments all of whose steps are done
-  bool returned = false;      // the call is over and the caller owns the buffers again
+  PhaseCursor cursor;     // what is issued next
+  int finished = 0;       // segments all of whose steps are done
+  bool returned = false;  // the call is over and the caller owns the buffers again
   int unapplied_reduces = 0;
   std::vector<Run> runs;
   std::vector<InFlight> in_flight;
+  std::vector<Written> written;
   std::array<std::vector<Cell>, 4> cells;  // by space
 };
 
@@ -112,6 +122,13 @@ class Checker {
   void write(int rank, int segment, const Chunks& chunks, const std::vector<Value>& values);
   void poison(int rank, int segment, const Chunks& chunks);
   Channel& channel(int from, int to);
+  int turns(int rank) const { return plan(rank).needs_window() ? kWindowTurns : kSegmentsInFlight; }
+  int segment_of(int rank) const { return static_cast<int>(at(rank).cursor.segment()); }
+  Chunks on_peer(int peer, const Chunks& chunks) const {
+    return plan(peer).in_place ? in_place_chunks(plan(peer).collective, peer, chunks) : chunks;
+  }
+  void require_published(int rank, int segment, int peer, const Chunks& chunks, const Step& step);
+  void show_written(int rank, int segment);
   const Plan& plan(int rank) const { return plans_[static_cast<size_t>(rank)]; }
   const Step& step_of(int rank, int step) const { return plan(rank).steps[static_cast<size_t>(step)]; }
   Rank& at(int rank) { return ranks_[static_cast<size_t>(rank)]; }
@@ -149,9 +166,10 @@ Checker::Checker(std::span<const Plan> plans, const CheckOptions& options)
                         plan(0).shared_slots));
     }
     Rank& rank = at(r);
+    rank.cursor.begin(phase_ends(plan(r)), static_cast<size_t>(options.segments));
     rank.runs.resize(static_cast<size_t>(options.segments));
     for (Run& run : rank.runs) run.done.assign(plan(r).steps.size(), 0);
-    const size_t turns = kSegmentsInFlight;
+    const auto turns = static_cast<size_t>(this->turns(r));
     rank.cells[0].resize(static_cast<size_t>(plan(r).chunks * options.segments));
     rank.cells[1].resize(static_cast<size_t>(plan(r).chunks * options.segments));
     rank.cells[2].resize(static_cast<size_t>(plan(r).scratch_slots) * turns);
@@ -238,7 +256,7 @@ void Checker::compare_outputs(int rank) {
 Cell& Checker::cell(int rank, int segment, Space space, int index) {
   const Plan& p = plan(rank);
   int stride = p.chunks, turn = segment;
-  if (space == Space::kScratch) stride = p.scratch_slots, turn = segment % kSegmentsInFlight;
+  if (space == Space::kScratch) stride = p.scratch_slots, turn = segment % turns(rank);
   if (space == Space::kShared) stride = p.shared_slots, turn = segment % options_.shared_turns;
   static thread_local Cell outside;  // what a wrong chunk number reads and writes
   if (index < 0 || index >= stride) {
@@ -254,13 +272,26 @@ std::vector<Value> Checker::read(int rank, int segment, const Chunks& chunks) {
   return values;
 }
 
-std::vector<Value> Checker::read_peer(int rank, int segment, int peer, const Step& step) {
-  for (int i = 0; i < step.src.count; i++) {
-    const int published = cell(peer, segment, step.src.space, step.src.first + i).published;
+void Checker::require_published(int rank, int segment, int peer, const Chunks& chunks, const Step& step) {
+  for (int i = 0; i < chunks.count; i++) {
+    const int published = cell(peer, segment, chunks.space, chunks.first + i).published;
     if (published >= 0 && published <= step.stage) continue;
-    fault(fmt::format("rank {} at '{}' reads a chunk of rank {} that is not published", rank, to_string(step), peer));
+    fault(fmt::format("rank {} at '{}' uses a chunk of rank {} that is not published", rank, to_string(step), peer));
   }
-  return read(peer, segment, step.src);
+}
+
+std::vector<Value> Checker::read_peer(int rank, int segment, int peer, const Step& step) {
+  const Chunks src = on_peer(peer, step.src);
+  require_published(rank, segment, peer, src, step);
+  return read(peer, segment, src);
+}
+
+// A counter of this rank has risen: what it wrote into peers is there.
+void Checker::show_written(int rank, int segment) {
+  for (const Written& item : at(rank).written) {
+    if (item.segment == segment) write(item.peer, segment, item.where, item.values);
+  }
+  std::erase_if(at(rank).written, [&](const Written& item) { return item.segment == segment; });
 }
 
 void Checker::write(int rank, int segment, const Chunks& chunks, const std::vector<Value>& values) {
@@ -282,19 +313,20 @@ Channel& Checker::channel(int from, int to) {
   return *found;
 }
 
-// The executor's rules: a slot is used again when this rank's own run two segments ago is done and, for shared slots,
-// when every member has read what it wanted of it.
+// The executor's rules: a slot is used again when this rank's own run so many segments ago is done and, for shared
+// slots, when every member has read what it wanted of it.
 bool Checker::may_begin(int rank) const {
-  const Rank& self = at(rank);
-  if (self.segment >= kSegmentsInFlight && self.finished < self.segment - kSegmentsInFlight + 1) return false;
+  const int oldest_in_flight = segment_of(rank) - turns(rank) + 1;
+  if (at(rank).finished < oldest_in_flight) return false;
   if (!plan(rank).needs_window()) return true;
   return std::all_of(ranks_.begin(), ranks_.end(),
-                     [&](const Rank& other) { return other.finished >= self.segment - kSegmentsInFlight + 1; });
+                     [&](const Rank& other) { return other.finished >= oldest_in_flight; });
 }
 
 bool Checker::may_issue(int rank, const Step& step) {
   Rank& self = at(rank);
-  const Run& run = self.runs[static_cast<size_t>(self.segment)];
+  const auto segment = self.cursor.segment();
+  const Run& run = self.runs[segment];
   if (run.done_prefix <= step.after) return false;
   switch (step.kind) {
     case StepKind::kSend:
@@ -304,10 +336,12 @@ bool Checker::may_issue(int rank, const Step& step) {
     case StepKind::kRecvReduce:
       return !options_.tight || (channel(step.peer, rank).recvs.empty() && self.unapplied_reduces == 0);
     case StepKind::kRead:
-      return at(step.peer).runs[static_cast<size_t>(self.segment)].published > step.stage;
+    case StepKind::kWrite:
+    case StepKind::kTake:
+      return at(step.peer).runs[segment].published > step.stage;
     case StepKind::kReadReduce:
       for (int r = 0; r < n_; r++) {
-        if (r != rank && at(r).runs[static_cast<size_t>(self.segment)].published <= step.stage) return false;
+        if (r != rank && at(r).runs[segment].published <= step.stage) return false;
       }
       return true;
     default:
@@ -317,28 +351,27 @@ bool Checker::may_issue(int rank, const Step& step) {
 
 bool Checker::try_issue(int rank) {
   Rank& self = at(rank);
-  if (self.segment == options_.segments) return false;
-  if (self.next == 0 && !may_begin(rank)) return false;
-  const auto& steps = plan(rank).steps;
-  if (!steps.empty()) {
-    const Step& step = steps[static_cast<size_t>(self.next)];
+  PhaseCursor& cursor = self.cursor;
+  if (cursor.done()) return false;
+  if (cursor.at_begin_of_segment() && !may_begin(rank)) return false;
+  if (!cursor.at_end_of_phase()) {
+    const Step& step = step_of(rank, static_cast<int>(cursor.step()));
     if (!may_issue(rank, step)) return false;
     issue(rank, step);
-    self.next++;
+    cursor.next_step();
   }
-  if (self.next == static_cast<int>(steps.size())) {
-    self.segment++;
-    self.next = 0;
-    if (steps.empty()) finish(rank);
+  if (cursor.at_end_of_phase()) {
+    cursor.next_phase();
+    if (plan(rank).steps.empty()) finish(rank);
   }
   return true;
 }
 
 void Checker::issue(int rank, const Step& step) {
   Rank& self = at(rank);
-  const int segment = self.segment;
+  const int segment = segment_of(rank), number = static_cast<int>(self.cursor.step());
   const auto post = [&](Channel& channel, std::deque<Posted> Channel::*queue) {
-    (channel.*queue).push_back({segment, self.next});
+    (channel.*queue).push_back({segment, number});
     wake(channel.actor);
   };
   wake(completer(rank));
@@ -356,31 +389,40 @@ void Checker::issue(int rank, const Step& step) {
       return;
     case StepKind::kPublish:
       publish(rank, step);
-      complete(rank, segment, self.next);
+      complete(rank, segment, number);
       return;
     case StepKind::kReduce:
       break;
+    case StepKind::kWrite: {
+      const Chunks where = on_peer(step.peer, step.dst);
+      require_published(rank, segment, step.peer, where, step);
+      poison(step.peer, segment, where);
+      break;
+    }
     case StepKind::kReadReduce:
-      self.in_flight.push_back({segment, self.next, read(rank, segment, step.own)});
+      self.in_flight.push_back({segment, number, read(rank, segment, step.own)});
       poison(rank, segment, step.dst);
       return;
     case StepKind::kCopy:
     case StepKind::kRead:
+    case StepKind::kTake:
       poison(rank, segment, step.dst);
       break;
   }
-  self.in_flight.push_back({segment, self.next, {}});
+  self.in_flight.push_back({segment, number, {}});
 }
 
 void Checker::publish(int rank, const Step& step) {
-  Run& run = at(rank).runs[static_cast<size_t>(at(rank).segment)];
+  const int segment = segment_of(rank);
+  Run& run = at(rank).runs[static_cast<size_t>(segment)];
   if (step.stage + 1 <= run.published) {
     fault(fmt::format("rank {} publishes stage {} after stage {}", rank, step.stage, run.published - 1));
   }
   run.published = step.stage + 1;
+  show_written(rank, segment);
   wake_issuers();
   for (int i = 0; i < step.src.count; i++) {
-    cell(rank, at(rank).segment, step.src.space, step.src.first + i).published = step.stage;
+    cell(rank, segment, step.src.space, step.src.first + i).published = step.stage;
   }
 }
 
@@ -396,7 +438,11 @@ bool Checker::complete_local(int rank) {
   }
   const Step& step = step_of(rank, item.step);
   if (step.kind == StepKind::kRecvReduce) self.unapplied_reduces--;
-  write(rank, item.segment, step.dst, item.payload);
+  if (step.kind == StepKind::kWrite) {
+    self.written.push_back({item.segment, step.peer, on_peer(step.peer, step.dst), item.payload});
+  } else {
+    write(rank, item.segment, step.dst, item.payload);
+  }
   const int segment = item.segment, number = item.step;
   self.in_flight.erase(self.in_flight.begin() + static_cast<std::ptrdiff_t>(pick));
   complete(rank, segment, number);
@@ -407,6 +453,8 @@ std::vector<Value> Checker::result_of(int rank, InFlight& item) {
   const Step& step = step_of(rank, item.step);
   switch (step.kind) {
     case StepKind::kCopy:
+    case StepKind::kWrite:
+    case StepKind::kTake:
       return read(rank, item.segment, step.src);
     case StepKind::kRead:
       return read_peer(rank, item.segment, step.peer, step);
@@ -486,6 +534,7 @@ void Checker::finish(int rank) {
   Rank& self = at(rank);
   const int steps = static_cast<int>(plan(rank).steps.size());
   while (self.finished < options_.segments && self.runs[static_cast<size_t>(self.finished)].done_prefix == steps) {
+    show_written(rank, self.finished);
     self.finished++;
     if (plan(rank).needs_window()) wake_issuers();
   }
@@ -523,11 +572,11 @@ std::string Checker::where_stuck() const {
   for (int r = 0; r < n_; r++) {
     const Rank& rank = at(r);
     if (rank.returned) continue;
-    if (rank.segment == options_.segments) {
+    if (rank.cursor.done()) {
       return fmt::format("deadlock: rank {} waits for its last steps", r);
     }
-    return fmt::format("deadlock: rank {} segment {} waits before step {}: {}", r, rank.segment, rank.next,
-                       to_string(step_of(r, rank.next)));
+    return fmt::format("deadlock: rank {} segment {} waits before step {}: {}", r, rank.cursor.segment(),
+                       rank.cursor.step(), to_string(step_of(r, static_cast<int>(rank.cursor.step()))));
   }
   for (const Channel& channel : channels_) {
     if (!channel.sends.empty()) return fmt::format("rank {} never receives from rank {}", channel.to, channel.from);

@@ -23,8 +23,8 @@ struct CheckOptions {
   bool tight = false;
   // Executions back to back over different parts of the same buffers: scratch and shared slots are used in turn.
   int segments = 3;
-  // Slots of shared memory used in turn, less than kSegmentsInFlight only to show that the checker sees the hazard.
-  int shared_turns = kSegmentsInFlight;
+  // Slots of shared memory used in turn, less than kWindowTurns only to show that the checker sees the hazard.
+  int shared_turns = kWindowTurns;
 };
 
 // The first fault in words ("deadlock: rank 3 waits at step 7: recv ..."), or "" when the plans, one for each rank in

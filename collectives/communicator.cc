@@ -554,8 +554,9 @@ std::string Communicator::algorithm_for(std::string_view collective, size_t byte
   const Collective which = parse_collective(collective);
   // Of the v-variants these two alone know all counts on every rank.
   const bool counts_known = !variant || which == Collective::kAllGather || which == Collective::kReduceScatter;
-  const bool maps = symmetric && which == Collective::kAllReduce;
-  return std::string(state_->selector().choose(which, bytes, maps, counts_known).algorithm->name);
+  const bool maps = symmetric && counts_known;
+  return std::string(
+      state_->selector().choose(which, bytes, {.symmetric = maps, .same_counts_known = counts_known}).algorithm->name);
 }
 
 std::string Communicator::transports_in_use() const {

@@ -52,13 +52,17 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   placement_ = roster.placement();
   endpoint_ = std::make_unique<Endpoint>(rank, std::move(roster), std::move(choice.transports));
 
-  PathCosts paths = PathCosts::of(*endpoint_, *machine_);
-  for (const std::string& bytes : exchange(paths.encode())) paths.worsen(PathCosts::decode(bytes));
   const Deadline deadline = Deadline::after_ms(settings_->connect_timeout_ms);
   if (ranks > 1) window_ = endpoint_->open_window(GroupWindow::kSmallBytes + settings_->window_size, deadline);
 
+  PathCosts paths = PathCosts::of(*endpoint_, *machine_);
+  paths.reaches_buffers = window_ != nullptr && window_->reach() != Window::Reach::kNone;
+  for (const std::string& bytes : exchange(paths.encode())) paths.worsen(PathCosts::decode(bytes));
+  const auto reach = paths.reaches_buffers ? window_->reach() : Window::Reach::kNone;
+
   const Roster& all = endpoint_->roster();
-  JobShape job{ranks, machine_costs(all.places(), paths, all.most_ranks_per_core()), window_ != nullptr, placement_};
+  JobShape job{ranks, machine_costs(all.places(), paths, all.most_ranks_per_core()), window_ != nullptr, reach,
+               placement_};
   selector_ = std::make_unique<Selector>(std::move(job), settings_->algo, static_cast<int>(settings_->channels),
                                          settings_->segment_size);
   point_to_point_.emplace(*endpoint_, works_, kPointToPointChannel);
@@ -268,6 +272,22 @@ const CommunicatorState::SymmetricRegion* CommunicatorState::symmetric_region(co
   return nullptr;
 }
 
+// What holds a call's input and output, where both lie in symmetric memory: which is the same on all ranks for
+// collectives that give every rank both.
+std::pair<const CommunicatorState::SymmetricRegion*, const CommunicatorState::SymmetricRegion*>
+CommunicatorState::symmetric_regions(const Call& call) const noexcept {
+  const bool both = call.collective == Collective::kAllReduce || call.collective == Collective::kReduceScatter ||
+                    call.collective == Collective::kAllGather || call.collective == Collective::kAllToAll;
+  if (symmetric_.empty() || !both || call.variant) return {};
+  const size_t block = call.count * size_of(call.type), all = block * static_cast<size_t>(ranks_);
+  const bool blocks_in = call.collective == Collective::kReduceScatter || call.collective == Collective::kAllToAll;
+  const bool blocks_out = call.collective == Collective::kAllGather || call.collective == Collective::kAllToAll;
+  const SymmetricRegion* source = symmetric_region(call.send, blocks_in ? all : block);
+  const SymmetricRegion* target = symmetric_region(call.recv, blocks_out ? all : block);
+  if (source == nullptr || target == nullptr) return {};
+  return {source, target};
+}
+
 namespace {
 
 bool one_block(Collective collective, bool input) {
@@ -329,9 +349,9 @@ void CommunicatorState::fill(Operation& operation, const Call& call, bool in_pla
     bytes = 0;
     for (const size_t count : counts) bytes += count * element;
   }
-  const SymmetricRegion* region =
-      call.collective == Collective::kAllReduce && in_place ? symmetric_region(call.recv, bytes) : nullptr;
-  const Choice& choice = selector_->choose(call.collective, bytes, region != nullptr, call.counts_known);
+  const auto [source, target] = symmetric_regions(call);
+  const Choice& choice = selector_->choose(
+      call.collective, bytes, {target != nullptr, call.counts_known, call.reduction.op != ReduceOp::kPremulSum});
 
   operation.plan = &plan(*choice.algorithm, call.root, in_place);
   operation.input = static_cast<const std::byte*>(call.send);
@@ -353,10 +373,10 @@ void CommunicatorState::fill(Operation& operation, const Call& call, bool in_pla
   fingerprint.type = call.type;
   fingerprint.op = call.reduction.op;
   fingerprint.variant = call.variant;
-  if (region != nullptr) {
-    operation.symmetric.bases = region->bases;
+  if (target != nullptr) {
+    operation.symmetric = {source->bases, target->bases};
     fingerprint.symmetric_offset =
-        static_cast<uint64_t>(operation.output - region->bases[static_cast<size_t>(rank_)]) + 1;
+        static_cast<uint64_t>(operation.output - target->bases[static_cast<size_t>(rank_)]) + 1;
   }
   operation.fingerprint = fingerprint;
 }

@@ -102,6 +102,7 @@ class CommunicatorState {
   void drive_in_background();
   const Plan& plan(const Algorithm& algorithm, int root, bool in_place);
   const SymmetricRegion* symmetric_region(const void* data, size_t bytes) const noexcept;
+  std::pair<const SymmetricRegion*, const SymmetricRegion*> symmetric_regions(const Call& call) const noexcept;
   void fill(Operation& operation, const Call& call, bool in_place);
   bool is_small(const Call& call) const noexcept;
   void fill_small(Operation& operation, const Call& call) noexcept;

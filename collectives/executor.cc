@@ -29,6 +29,7 @@ Executor::Executor(Endpoint& endpoint, Window* window, WorkTable& works, int fir
       window_{window, endpoint.rank(), 0},
       works_(works),
       first_channel_(first_channel),
+      mapped_(window_),
       small_(window_) {}
 
 Operation& Executor::prepare() {
@@ -64,10 +65,12 @@ bool Executor::start(Operation& operation) noexcept {
   }
   if (window_.window != nullptr) window_.declare(operation.fingerprint.words());
   try {
-    while (lanes_.size() < static_cast<size_t>(operation.channels)) {
-      lanes_.push_back(std::make_unique<Lane>(endpoint_, window_, first_channel_ + static_cast<int>(lanes_.size())));
+    if (operation.plan->needs_window()) mapped_.begin(operation);
+    while (!operation.plan->needs_window() && lanes_.size() < static_cast<size_t>(operation.channels)) {
+      lanes_.push_back(std::make_unique<Lane>(endpoint_, first_channel_ + static_cast<int>(lanes_.size())));
     }
-    for (int i = 0; i < operation.channels; i++) lanes_[static_cast<size_t>(i)]->begin(operation, i);
+    for (int i = 0; !operation.plan->needs_window() && i < operation.channels; i++)
+      lanes_[static_cast<size_t>(i)]->begin(operation, i);
   } catch (const Error& error) {
     fail(error);
     return false;
@@ -102,12 +105,19 @@ bool Executor::advance() noexcept {
     running_ = true;
   }
   bool done = false;
-  const bool moved = operation.plan == nullptr ? (done = small_.advance()) : advance_lanes(operation, &done);
+  const bool moved = advance(operation, &done);
   if (done) finish(operation);
   return moved || done;
 }
 
-bool Executor::advance_lanes(Operation& operation, bool* done) noexcept {
+bool Executor::advance(Operation& operation, bool* done) noexcept {
+  if (operation.plan == nullptr) return *done = small_.advance();
+  if (operation.plan->needs_window()) {
+    const bool moved = mapped_.advance();
+    if (mapped_.failure() != nullptr) fail(*mapped_.failure());
+    *done = mapped_.done();
+    return moved;
+  }
   bool moved = false;
   *done = true;
   for (int i = 0; i < operation.channels; i++) {
@@ -126,6 +136,8 @@ bool Executor::advance_lanes(Operation& operation, bool* done) noexcept {
 
 void Executor::look() noexcept {
   look_at_group();
+  mapped_.look();
+  if (mapped_.failure() != nullptr) fail(*mapped_.failure());
   for (const auto& lane : lanes_) {
     lane->look();
     if (lane->failure() != nullptr) fail(*lane->failure());
@@ -152,13 +164,16 @@ std::string Executor::waiting_for() const {
   const Operation& operation = *queue_[first_];
   std::string text = to_string(operation.fingerprint);
   if (operation.plan == nullptr) return fmt::format("{} ({})", text, small_.waiting_for());
-  for (const auto& lane : lanes_) {
-    if (lane->done()) continue;
+  const auto place = [&](int segment, int step) {
     const auto& steps = operation.plan->steps;
-    const auto step = static_cast<size_t>(lane->step());
-    return fmt::format(
-        "{} ({}): segment {}, {}", text, operation.plan->algorithm, lane->segment(),
-        step < steps.size() ? fmt::format("step {}: {}", step, to_string(steps[step])) : std::string("its last steps"));
+    return fmt::format("{} ({}): segment {}, {}", text, operation.plan->algorithm, segment,
+                       static_cast<size_t>(step) < steps.size()
+                           ? fmt::format("step {}: {}", step, to_string(steps[static_cast<size_t>(step)]))
+                           : std::string("its last steps"));
+  };
+  if (operation.plan->needs_window()) return place(mapped_.segment(), mapped_.step());
+  for (const auto& lane : lanes_) {
+    if (!lane->done()) return place(lane->segment(), lane->step());
   }
   return text;
 }

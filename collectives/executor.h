@@ -8,6 +8,7 @@
 
 #include "collectives/endpoint.h"
 #include "collectives/lane.h"
+#include "collectives/mapped_lane.h"
 #include "collectives/operation.h"
 #include "collectives/small_exchange.h"
 #include "collectives/work_table.h"
@@ -37,7 +38,7 @@ class Executor {
 
  private:
   bool start(Operation& operation) noexcept;
-  bool advance_lanes(Operation& operation, bool* done) noexcept;
+  bool advance(Operation& operation, bool* done) noexcept;
   void finish(Operation& operation) noexcept;
   void look_at_group() noexcept;
   void fail(const Error& error) noexcept {
@@ -49,6 +50,7 @@ class Executor {
   WorkTable& works_;
   int first_channel_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  MappedLane mapped_;
   SmallExchange small_;
   // Waiting and running operations are queue_[first_ ..]; done ones go to spare_.
   std::vector<std::unique_ptr<Operation>> queue_, spare_;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kLineBytes = 64;    // shares are cut at cache lines, so that no two lanes write one
 constexpr size_t kMaxPending = 256;  // posted operations of a lane; more than any plan has in flight
-constexpr uint64_t kMaxStages = 8;   // of a plan: published counters advance by this much a segment
-constexpr size_t kFinishedLine = WindowLines::kFinished;
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -21,13 +19,11 @@ void grow(std::vector<std::byte>& memory, size_t bytes) {
 
 }  // namespace
 
-Lane::Lane(Endpoint& endpoint, GroupWindow& window, int channel)
+Lane::Lane(Endpoint& endpoint, int channel)
     : endpoint_(endpoint),
-      window_(window),
       channel_(channel),
       greetings_(static_cast<size_t>(endpoint.ranks())),
-      pending_(kMaxPending),
-      sources_(static_cast<size_t>(endpoint.ranks())) {}
+      pending_(kMaxPending) {}
 
 // ---- What this lane's share of a chunk is ----
 
@@ -80,24 +76,8 @@ Lane::Piece Lane::piece(const Chunks& chunks, int i) const noexcept {
   }
   const size_t count = share(operation_->block_map().count(chunks.like + i));
   const size_t slot = static_cast<size_t>(chunks.first + i), turn = segment_ % kSegmentsInFlight;
-  if (chunks.space == Space::kScratch) {
-    auto* memory = const_cast<std::byte*>(scratch_.data());
-    return {memory + (turn * static_cast<size_t>(plan_->scratch_slots) + slot) * slice_bytes_, count};
-  }
-  const size_t half = window_.slot_bytes() / kSegmentsInFlight, parity = (epoch_ + segment_) % kSegmentsInFlight;
-  return {window_.slots(plan_->rank) + parity * half + slot * slice_bytes_, count};
-}
-
-// What `chunks` means on a peer: the same place in its window, or in its symmetric memory.
-Lane::Piece Lane::peer_piece(int peer, const Chunks& chunks, int i) const noexcept {
-  Piece own = piece(chunks, i);
-  if (chunks.space == Space::kShared) {
-    own.data = window_.slots(peer) + (own.data - window_.slots(plan_->rank));
-  } else {
-    const auto bases = operation_->symmetric.bases;
-    own.data = bases[static_cast<size_t>(peer)] + (own.data - bases[static_cast<size_t>(plan_->rank)]);
-  }
-  return own;
+  auto* memory = const_cast<std::byte*>(scratch_.data());
+  return {memory + (turn * static_cast<size_t>(plan_->scratch_slots) + slot) * slice_bytes_, count};
 }
 
 // ---- Beginning ----
@@ -108,7 +88,6 @@ void Lane::begin(const Operation& operation, int index) {
   index_ = static_cast<size_t>(index);
   lanes_ = static_cast<size_t>(operation.channels);
   element_ = operation.element();
-  epoch_ = window_.epoch;
   segment_ = next_ = greeted_ = 0;
   next_piece_ = 0;
   entered_ = false;
@@ -128,11 +107,6 @@ void Lane::prepare_memory() {
   const size_t largest = largest_share();
   slice_ = operation_->segment_bytes == 0 ? largest
                                           : std::max(unit, operation_->segment_bytes / chunks / element_ / unit * unit);
-  if (plan_->shared_slots > 0) {
-    const size_t slots = static_cast<size_t>(plan_->shared_slots);
-    const size_t slot_bytes = window_.slot_bytes() / kSegmentsInFlight / slots / kLineBytes * kLineBytes;
-    slice_ = std::min(slice_, slot_bytes / element_);
-  }
   slice_ = std::max<size_t>(1, std::min(slice_, largest));
   slice_bytes_ = round_up(slice_ * element_, kLineBytes);
   segments_ = (largest + slice_ - 1) / slice_;
@@ -199,14 +173,7 @@ bool Lane::check_greeting(int peer) noexcept {
 }
 
 bool Lane::may_enter_segment() const noexcept {
-  if (segment_ >= kSegmentsInFlight && !completed((segment_ - 1) * plan_->steps.size())) return false;
-  const uint64_t epoch = epoch_ + segment_;
-  if (!plan_->needs_window() || epoch < kSegmentsInFlight) return true;
-  for (int member = 0; member < plan_->ranks; member++) {
-    const auto& finished = window_.window->line(member, kFinishedLine).counter;
-    if (finished.load(std::memory_order_acquire) < epoch - kSegmentsInFlight + 1) return false;
-  }
-  return true;
+  return segment_ < kSegmentsInFlight || completed((segment_ - 1) * plan_->steps.size());
 }
 
 bool Lane::run_steps() noexcept {
@@ -225,11 +192,6 @@ bool Lane::run_steps() noexcept {
       }
       if (!issue(step)) return moved;
     }
-    if (plan_->needs_window()) {
-      if (!completed((segment_ + 1) * steps.size())) return moved;
-      auto& finished = window_.window->line(plan_->rank, kFinishedLine).counter;
-      finished.store(epoch_ + segment_ + 1, std::memory_order_release);
-    }
     segment_++;
     next_ = 0;
     entered_ = false;
@@ -239,8 +201,7 @@ bool Lane::run_steps() noexcept {
   return true;
 }
 
-// Everything was issued and completed here: the call is over once the peers have the greetings, and nobody reads this
-// caller's memory any more.
+// Everything was issued and completed here: the call is over once the peers have the greetings.
 void Lane::finish() noexcept {
   for (const int peer : plan_->send_peers) {
     const Greeting& greeting = greetings_[static_cast<size_t>(peer)];
@@ -249,13 +210,6 @@ void Lane::finish() noexcept {
   for (const int peer : plan_->recv_peers) {
     if (!check_greeting(peer)) return;  // also when there was nothing to receive
   }
-  if (plan_->exposes_user_memory) {
-    for (int member = 0; member < plan_->ranks; member++) {
-      const auto& finished = window_.window->line(member, kFinishedLine).counter;
-      if (finished.load(std::memory_order_acquire) < epoch_ + segments_) return;
-    }
-  }
-  if (plan_->needs_window()) window_.epoch += segments_;
   stage_ = Stage::kDone;
 }
 
@@ -269,12 +223,6 @@ void Lane::look() noexcept {
   };
   std::for_each(plan_->send_peers.begin(), plan_->send_peers.end(), look_at);
   std::for_each(plan_->recv_peers.begin(), plan_->recv_peers.end(), look_at);
-  if (!plan_->needs_window()) return;
-  const int gone = window_.window->failed_member();
-  if (gone < 0) return;
-  const auto& finished = window_.window->line(gone, kFinishedLine).counter;
-  if (finished.load(std::memory_order_acquire) >= epoch_ + segments_) return;
-  fail(Error(ErrorCode::kPeerFailed, fmt::format("rank {} died or left", gone), {plan_->rank, gone, -1}));
 }
 
 // Is everything before `serial` complete? (serial = segment * steps + step)
@@ -315,15 +263,10 @@ bool Lane::issue(const Step& step) noexcept {
     case StepKind::kReduce:
       reduce_local(step);
       return true;
-    case StepKind::kPublish:
-      publish(step);
-      return true;
-    case StepKind::kRead:
-      return read(step);
-    case StepKind::kReadReduce:
-      return read_reduce(step);
+    default:
+      fail(Error(ErrorCode::kInternal, fmt::format("a plan of messages with '{}'", to_string(step))));
+      return false;
   }
-  return false;
 }
 
 bool Lane::posted(Post answer, Connection& connection) noexcept {
@@ -414,60 +357,6 @@ void Lane::reduce_local(const Step& step) noexcept {
     const void* sources[] = {target.data, scaled(step.src, piece(step.src, i))};
     reduce(operation_->type, operation_->op, target.data, sources, target.count);
   }
-}
-
-// ---- Mapped memory ----
-
-void Lane::publish(const Step& step) noexcept {
-  const uint64_t epoch = epoch_ + segment_;
-  Window::Line& line = window_.window->line(plan_->rank, epoch % kSegmentsInFlight);
-  if (step.stage == 0) {
-    const auto words = operation_->fingerprint.words();
-    for (size_t i = 0; i < words.size(); i++) line.words[i].store(words[i], std::memory_order_relaxed);
-  }
-  line.counter.store(epoch * kMaxStages + static_cast<uint64_t>(step.stage) + 1, std::memory_order_release);
-}
-
-bool Lane::published(int peer, int stage) noexcept {
-  const uint64_t epoch = epoch_ + segment_;
-  const Window::Line& line = window_.window->line(peer, epoch % kSegmentsInFlight);
-  if (line.counter.load(std::memory_order_acquire) < epoch * kMaxStages + static_cast<uint64_t>(stage) + 1)
-    return false;
-  Greeting& greeting = greetings_[static_cast<size_t>(peer)];
-  if (greeting.checked) return true;
-  for (size_t i = 0; i < greeting.theirs.size(); i++) {
-    greeting.theirs[i] = line.words[i].load(std::memory_order_relaxed);
-  }
-  greeting.checked = true;
-  const auto mine = operation_->fingerprint.words();
-  if (greeting.theirs == mine) return true;
-  fail(mismatch(plan_->rank, peer, mine, greeting.theirs));
-  return false;
-}
-
-bool Lane::read(const Step& step) noexcept {
-  if (!published(step.peer, step.stage)) return false;
-  for (int i = 0; i < step.dst.count; i++) {
-    const Piece target = piece(step.dst, i);
-    if (target.count == 0) continue;
-    std::memcpy(target.data, peer_piece(step.peer, step.src, i).data, target.count * element_);
-  }
-  return true;
-}
-
-bool Lane::read_reduce(const Step& step) noexcept {
-  for (int peer = 0; peer < plan_->ranks; peer++) {
-    if (peer != plan_->rank && !published(peer, step.stage)) return false;
-  }
-  for (int i = 0; i < step.dst.count; i++) {
-    const Piece target = piece(step.dst, i);
-    for (int peer = 0; peer < plan_->ranks; peer++) {
-      sources_[static_cast<size_t>(peer)] =
-          peer == plan_->rank ? scaled(step.own, piece(step.own, i)) : peer_piece(peer, step.src, i).data;
-    }
-    reduce(operation_->type, operation_->op, target.data, sources_, target.count);
-  }
-  return true;
 }
 
 }  // namespace peal

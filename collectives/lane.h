@@ -1,6 +1,6 @@
-// Runs a plan on one channel: this lane's part of every chunk, segment after segment. Steps are issued in order, each
-// as soon as what it must wait for is complete; sends and receives of several steps, and of two segments, are in flight
-// at once.
+// Runs a plan of messages on one channel: this lane's part of every chunk, segment after segment. Steps are issued in
+// order, each as soon as what it must wait for is complete; sends and receives of several steps, and of two segments,
+// are in flight at once.
 //
 // A segment is the same piece of every chunk. Lanes never wait for each other: each has its own connections and
 // scratch.
@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "collectives/endpoint.h"
-#include "collectives/group_window.h"
 #include "collectives/operation.h"
 
 namespace peal {
@@ -22,7 +21,7 @@ namespace peal {
 class Lane {
  public:
   // `channel` is the number of the connections used; index and of which share of each chunk is set by begin().
-  Lane(Endpoint& endpoint, GroupWindow& window, int channel);
+  Lane(Endpoint& endpoint, int channel);
 
   // Prepares `operation`, which must outlive its end. May allocate and throw: connections and scratch are made here,
   // and stay.
@@ -83,18 +82,13 @@ class Lane {
   bool issue(const Step& step) noexcept;
   bool issue_send(const Step& step) noexcept;
   bool issue_recv(const Step& step) noexcept;
-  bool read(const Step& step) noexcept;
-  bool read_reduce(const Step& step) noexcept;
   void copy(const Step& step) noexcept;
   void reduce_local(const Step& step) noexcept;
-  void publish(const Step& step) noexcept;
-  bool published(int peer, int stage) noexcept;
   const void* scaled(const Chunks& chunks, const Piece& source) noexcept;
 
   int pieces(const Chunks& chunks) const noexcept { return merge_ ? 1 : chunks.count; }
   Piece message_piece(const Chunks& chunks, int i) const noexcept;
   Piece piece(const Chunks& chunks, int i) const noexcept;
-  Piece peer_piece(int peer, const Chunks& chunks, int i) const noexcept;
   size_t share(size_t count) const noexcept;
 
   bool posted(Post answer, Connection& connection) noexcept;
@@ -106,7 +100,6 @@ class Lane {
   }
 
   Endpoint& endpoint_;
-  GroupWindow& window_;
   int channel_;
 
   const Operation* operation_ = nullptr;
@@ -122,7 +115,6 @@ class Lane {
   size_t segment_ = 0, next_ = 0;
   int next_piece_ = 0;
   bool entered_ = false;
-  uint64_t epoch_ = 0;
   std::optional<Error> failure_;
 
   std::vector<Greeting> greetings_;  // by peer
@@ -133,7 +125,6 @@ class Lane {
 
   std::vector<std::byte> scratch_, staging_, scaled_;
   size_t staging_bytes_ = 0, staged_ = 0, staging_next_ = 0;
-  std::vector<const void*> sources_;
 };
 
 }  // namespace peal

@@ -13,9 +13,13 @@
 
 namespace peal {
 
-// Symmetric memory as an operation sees it: where each rank's mapping starts here.
+// Symmetric memory as an operation sees it: where each rank's mappings of what holds its input and its output start
+// here.
 struct SymmetricView {
-  std::span<std::byte* const> bases;  // by rank; empty: the operation uses none
+  std::span<std::byte*const> input, output;  // by rank; empty: the operation uses none
+
+  bool used() const noexcept { return !output.empty(); }
+  std::span<std::byte* const> of(Space space) const noexcept { return space == Space::kInput ? input : output; }
 };
 
 struct Operation {

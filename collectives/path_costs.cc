@@ -83,6 +83,7 @@ void PathCosts::worsen(const PathCosts& other) {
   slower(copy_bytes_per_ns, other.copy_bytes_per_ns);
   slower(reduce_bytes_per_ns, other.reduce_bytes_per_ns);
   step_ns = std::max(step_ns, other.step_ns);
+  reaches_buffers = reaches_buffers && other.reaches_buffers;
   mapped_latency_ns = std::max(mapped_latency_ns, other.mapped_latency_ns);
 }
 

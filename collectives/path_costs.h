@@ -18,6 +18,7 @@ struct PathCosts {
   std::array<PathCost, kLevels> by_level;  // by Level: what separates the two ranks
   // 0: not measured.
   double copy_bytes_per_ns = 0, reduce_bytes_per_ns = 0, step_ns = 0, mapped_latency_ns = 0;
+  bool reaches_buffers = false;  // all ranks get at all others' buffers (Window::Reach)
 
   // What was measured of the processor, and no paths yet.
   explicit PathCosts(const Machine& machine);

@@ -45,6 +45,8 @@ bool Step::reads(const Chunks& chunks) const noexcept {
   switch (kind) {
     case StepKind::kSend:
     case StepKind::kCopy:
+    case StepKind::kWrite:
+    case StepKind::kTake:
       return src.overlaps(chunks);
     case StepKind::kReduce:
       return src.overlaps(chunks) || dst.overlaps(chunks);
@@ -61,7 +63,23 @@ bool Step::reads(const Chunks& chunks) const noexcept {
 }
 
 bool Step::writes(const Chunks& chunks) const noexcept {
-  return kind != StepKind::kSend && kind != StepKind::kPublish && dst.overlaps(chunks);
+  return kind != StepKind::kSend && kind != StepKind::kPublish && kind != StepKind::kWrite && dst.overlaps(chunks);
+}
+
+Chunks in_place_chunks(Collective collective, int rank, Chunks chunks) noexcept {
+  switch (collective) {
+    case Collective::kAllGather:
+    case Collective::kGather:
+      if (chunks.space == Space::kInput) return {Space::kOutput, rank, chunks.count, rank};
+      break;
+    case Collective::kReduceScatter:
+    case Collective::kScatter:
+      if (chunks.space == Space::kOutput) return {Space::kInput, rank, chunks.count, rank};
+      break;
+    default:
+      if (chunks.space == Space::kInput) chunks.space = Space::kOutput;
+  }
+  return chunks;
 }
 
 int input_chunks(const Plan& plan) noexcept {
@@ -92,6 +110,12 @@ std::string to_string(const Step& step) {
     case StepKind::kReadReduce:
       return fmt::format("read_reduce {} = {} + {} of all others at stage {}", to_string(step.dst), to_string(step.own),
                          to_string(step.src), step.stage);
+    case StepKind::kWrite:
+      return fmt::format("write {} of {} = {} at stage {}", to_string(step.dst), step.peer, to_string(step.src),
+                         step.stage);
+    case StepKind::kTake:
+      return fmt::format("take {} = {} written by {} at stage {}", to_string(step.dst), to_string(step.src), step.peer,
+                         step.stage);
   }
   return "?";
 }

@@ -60,6 +60,8 @@ enum class StepKind : uint8_t {
   kPublish,     // src may from now on be read by the group, which waits for `stage`; it copies nothing
   kRead,        // dst = peer's src, once the peer published `stage`
   kReadReduce,  // dst = fold in rank order over the group of: own for this rank, the member's src for the others
+  kWrite,  // peer's dst = src, once the peer published `stage`; seen by others with this rank's next publish or end
+  kTake,   // dst = src of this rank's own, which the peer wrote before it published `stage`
 };
 
 struct Step {
@@ -68,10 +70,15 @@ struct Step {
   Chunks dst{};
   Chunks src{};
   Chunks own{};           // kReadReduce: this rank's own contribution
-  int16_t stage = 0;      // kPublish, kRead, kReadReduce
+  int16_t stage = 0;      // kPublish, kRead, kReadReduce, kWrite, kTake
   int32_t after = -1;     // every step up to and including this one has completed before this one is issued
   bool own_wait = false;  // `after` is this step's own hazard, not inherited from the step before it
 
+  // A peer's chunks (kRead's and kReadReduce's src, kWrite's dst) are named as out of place: see in_place_chunks().
+  bool waits_for_publish() const noexcept {
+    return kind == StepKind::kRead || kind == StepKind::kReadReduce || kind == StepKind::kWrite ||
+           kind == StepKind::kTake;
+  }
   bool reads(const Chunks& chunks) const noexcept;   // of this rank's own spaces
   bool writes(const Chunks& chunks) const noexcept;  // of this rank's own spaces
 };
@@ -94,13 +101,18 @@ struct Plan {
   int scratch_slots = 0;
   int shared_slots = 0;              // equal on all ranks
   int stages = 0;                    // published counters used per execution, equal on all ranks
-  bool exposes_user_memory = false;  // peers read the caller's buffers, which must be symmetric memory
+  bool exposes_user_memory = false;  // peers read and write the caller's buffers
   std::vector<Step> steps;
   std::vector<int> send_peers;  // in order of first use
   std::vector<int> recv_peers;
 
   bool needs_window() const noexcept { return stages > 0; }  // over all ranks
 };
+
+// Where chunks named as out of place lie in a call in place by `rank`: the smaller side lies inside the larger (the
+// input of an all-gather is its block of the output, the output of a reduce-scatter is its block of the input);
+// elsewhere the two are one buffer.
+PEAL_API Chunks in_place_chunks(Collective collective, int rank, Chunks chunks) noexcept;
 
 // Chunks in the caller's buffers: all_reduce, broadcast and reduce cut the buffer into plan.chunks parts; the others
 // have one block per rank on one side or both.

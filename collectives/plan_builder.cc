@@ -23,58 +23,48 @@ PlanBuilder::PlanBuilder(Collective collective, const PlanRequest& request, int 
   plan_.chunks = chunks;
 }
 
-// In place, the smaller side lies inside the larger: the input of an all-gather is its block of the output, the output
-// of a reduce-scatter is its block of the input; elsewhere the two are one buffer.
-Chunks PlanBuilder::resolve(Chunks chunks, int rank) const {
-  if (!plan_.in_place) return chunks;
-  switch (plan_.collective) {
-    case Collective::kAllGather:
-    case Collective::kGather:
-      if (chunks.space == Space::kInput) return {Space::kOutput, rank, chunks.count, rank};
-      break;
-    case Collective::kReduceScatter:
-    case Collective::kScatter:
-      if (chunks.space == Space::kOutput) return {Space::kInput, rank, chunks.count, rank};
-      break;
-    default:
-      if (chunks.space == Space::kInput) chunks.space = Space::kOutput;
-  }
-  return chunks;
-}
-
 void PlanBuilder::copy(Chunks dst, Chunks src) {
-  if (resolve(dst, plan_.rank) == resolve(src, plan_.rank)) return;
+  if (resolve(dst) == resolve(src)) return;
   add({StepKind::kCopy, -1, dst, src});
 }
 
-void PlanBuilder::publish(Chunks src, int stage) {
-  Step step{StepKind::kPublish, -1, {}, src};
+Step PlanBuilder::staged(StepKind kind, int peer, Chunks dst, Chunks src, int stage) const {
+  Step step{kind, peer, dst, src};
   step.stage = static_cast<int16_t>(stage);
-  add(step);
+  return step;
 }
 
+void PlanBuilder::publish(Chunks src, int stage) { add(staged(StepKind::kPublish, -1, {}, src, stage)); }
+
 void PlanBuilder::read(Chunks dst, int peer, Chunks src, int stage) {
-  Step step{StepKind::kRead, peer, dst, src};
-  step.stage = static_cast<int16_t>(stage);
-  add(step);
+  add(staged(StepKind::kRead, peer, dst, src, stage));
 }
 
 void PlanBuilder::read_reduce(Chunks dst, Chunks own, Chunks src, int stage) {
-  Step step{StepKind::kReadReduce, -1, dst, src, own};
-  step.stage = static_cast<int16_t>(stage);
+  Step step = staged(StepKind::kReadReduce, -1, dst, src, stage);
+  step.own = own;
   add(step);
+}
+
+void PlanBuilder::write(int peer, Chunks dst, Chunks src, int stage) {
+  add(staged(StepKind::kWrite, peer, dst, src, stage));
+}
+
+void PlanBuilder::take(Chunks dst, int peer, Chunks src, int stage) {
+  add(staged(StepKind::kTake, peer, dst, src, stage));
 }
 
 // A step waits for the newest earlier step that touches the same chunks, unless both only read them. What lies before
 // `oldest` all later steps wait for anyway: looking there would make long plans (a ring of 16,384 ranks has 32,766
 // steps) cost the square of their length.
 int PlanBuilder::newest_hazard(const Step& step, int oldest) const {
-  const bool writes = step.kind != StepKind::kSend && step.kind != StepKind::kPublish;
-  const bool reads_src = step.kind == StepKind::kSend || step.kind == StepKind::kCopy ||
-                         step.kind == StepKind::kReduce || step.kind == StepKind::kPublish;
+  const bool writes = step.kind != StepKind::kSend && step.kind != StepKind::kPublish && step.kind != StepKind::kWrite;
+  const bool reads_src = step.kind != StepKind::kRecv && step.kind != StepKind::kRecvReduce &&
+                         step.kind != StepKind::kRead && step.kind != StepKind::kReadReduce;
   const bool reads_own = step.kind == StepKind::kReadReduce;
   for (int i = static_cast<int>(plan_.steps.size()) - 1; i > oldest; i--) {
     const Step& earlier = plan_.steps[static_cast<size_t>(i)];
+    if (step.kind == StepKind::kPublish && earlier.waits_for_publish()) return i;  // peers may conclude that it is done
     if (writes && (earlier.reads(step.dst) || earlier.writes(step.dst))) return i;
     if (reads_src && earlier.writes(step.src)) return i;
     if (reads_own && earlier.writes(step.own)) return i;
@@ -83,9 +73,11 @@ int PlanBuilder::newest_hazard(const Step& step, int oldest) const {
 }
 
 void PlanBuilder::add(Step step) {
-  step.dst = resolve(step.dst, plan_.rank);
-  step.src = resolve(step.src, step.kind == StepKind::kRead ? step.peer : plan_.rank);
-  step.own = resolve(step.own, plan_.rank);
+  const bool src_is_a_peers = step.kind == StepKind::kRead || step.kind == StepKind::kReadReduce;
+  const bool dst_is_a_peers = step.kind == StepKind::kWrite;
+  if (!dst_is_a_peers) step.dst = resolve(step.dst);
+  if (!src_is_a_peers) step.src = resolve(step.src);
+  step.own = resolve(step.own);
   for (const Chunks& chunks : {step.dst, step.src}) {
     int& slots = chunks.space == Space::kScratch ? plan_.scratch_slots : plan_.shared_slots;
     if (chunks.space >= Space::kScratch) slots = std::max(slots, chunks.first + chunks.count);

@@ -33,6 +33,8 @@ class PlanBuilder {
   void publish(Chunks src, int stage);
   void read(Chunks dst, int peer, Chunks src, int stage);
   void read_reduce(Chunks dst, Chunks own, Chunks src, int stage);
+  void write(int peer, Chunks dst, Chunks src, int stage);
+  void take(Chunks dst, int peer, Chunks src, int stage);
 
   // All steps of a plan of fewer ranks: its rank i is members[i] here, its caller's chunks 0, 1, ... are
   // out(first_chunk),
@@ -43,7 +45,10 @@ class PlanBuilder {
 
  private:
   void add(Step step);
-  Chunks resolve(Chunks chunks, int rank) const;
+  Chunks resolve(Chunks chunks) const {
+    return plan_.in_place ? in_place_chunks(plan_.collective, plan_.rank, chunks) : chunks;
+  }
+  Step staged(StepKind kind, int peer, Chunks dst, Chunks src, int stage) const;
   int newest_hazard(const Step& step, int oldest) const;
 
   Plan plan_;

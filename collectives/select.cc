@@ -79,15 +79,19 @@ Selector::Selector(JobShape job, std::string_view algorithms, int channels, size
       channels_(channels),
       segment_bytes_(segment_bytes) {}
 
-bool Selector::possible(const Algorithm& algorithm, bool symmetric, bool same_counts_known) const noexcept {
+bool Selector::possible(const Algorithm& algorithm, Circumstances circumstances) const noexcept {
   if (algorithm.placing == Placing::kByGroups && !sample_.placement.grouped()) return false;
   switch (algorithm.needs) {
     case Needs::kConnections:
       return true;
     case Needs::kWindow:
-      return job_.has_window && same_counts_known;
+      return job_.has_window && circumstances.same_counts_known;
+    case Needs::kReadable:
+      return job_.has_window && circumstances.same_counts_known && circumstances.raw_contributions &&
+             (circumstances.symmetric || job_.reach != Window::Reach::kNone);
     case Needs::kSymmetric:
-      return job_.has_window && same_counts_known && symmetric;
+      return job_.has_window && circumstances.same_counts_known && circumstances.raw_contributions &&
+             circumstances.symmetric;
   }
   return false;
 }
@@ -124,27 +128,28 @@ Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
   return best;
 }
 
-std::vector<Choice> Selector::rank(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) const {
+std::vector<Choice> Selector::rank(Collective collective, size_t bytes, Circumstances circumstances) const {
   std::vector<Choice> choices;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.collective != collective || !filter_.allows(algorithm)) continue;
-    if (possible(algorithm, symmetric, same_counts_known)) choices.push_back(best(algorithm, bytes));
+    if (possible(algorithm, circumstances)) choices.push_back(best(algorithm, bytes));
   }
   std::stable_sort(choices.begin(), choices.end(),
                    [](const Choice& a, const Choice& b) { return a.expected_ns < b.expected_ns; });
   return choices;
 }
 
-const Choice& Selector::choose(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) {
+const Choice& Selector::choose(Collective collective, size_t bytes, Circumstances circumstances) {
   // Where ranks may know different counts, all decide as for one megabyte.
-  if (!same_counts_known) bytes = 1 << 20;
+  if (!circumstances.same_counts_known) bytes = 1 << 20;
   const auto size_class = static_cast<uint32_t>(std::bit_width(bytes));
-  const uint32_t key = (static_cast<uint32_t>(collective) << 16) | (size_class << 8) | (symmetric ? 2U : 0U) |
-                       (same_counts_known ? 1U : 0U);
+  const uint32_t key = (static_cast<uint32_t>(collective) << 16) | (size_class << 8) |
+                       (circumstances.raw_contributions ? 4U : 0U) | (circumstances.symmetric ? 2U : 0U) |
+                       (circumstances.same_counts_known ? 1U : 0U);
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
   const size_t representative = bytes == 0 ? 1 : std::bit_floor(bytes) + std::bit_floor(bytes) / 2;
-  const std::vector<Choice> choices = rank(collective, representative, symmetric, same_counts_known);
+  const std::vector<Choice> choices = rank(collective, representative, circumstances);
   if (choices.empty()) {
     throw Error(
         ErrorCode::kUnsupported,

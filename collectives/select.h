@@ -13,6 +13,7 @@
 #include "base/api.h"
 #include "collectives/algorithms/catalog.h"
 #include "collectives/simulate.h"
+#include "transports/transport.h"
 
 namespace peal {
 
@@ -20,8 +21,17 @@ namespace peal {
 struct JobShape {
   int ranks = 1;
   MachineCosts costs;
-  bool has_window = false;  // all ranks map each other's memory
-  Placement placement{};    // empty: rank order, one group
+  bool has_window = false;                     // all ranks map each other's memory
+  Window::Reach reach = Window::Reach::kNone;  // of their other memory, by all
+  Placement placement{};                       // empty: rank order, one group
+};
+
+// Of one call, equal on all ranks.
+struct Circumstances {
+  bool symmetric = false;         // its buffers lie in symmetric memory
+  bool same_counts_known = true;  // every rank knows all counts: false for gather_v, scatter_v and all_to_all_v, whose
+                                  // choice must not depend on bytes
+  bool raw_contributions = true;  // contributions count as they lie in the callers' buffers: false for kPremulSum
 };
 
 struct Choice {
@@ -47,20 +57,18 @@ class PEAL_API Selector {
   // `channels` and `segment_bytes` force those when not 0.
   Selector(JobShape job, std::string_view algorithms, int channels, size_t segment_bytes);
 
-  // The fastest for `bytes` (of the larger buffer) out of those that can run: with buffers in symmetric memory or not,
-  // and `same_counts_known`: every rank knows all counts (false for gather_v, scatter_v and all_to_all_v, whose choice
-  // must not depend on bytes). Throws Error(kUnsupported) when PEAL_ALGO leaves none. Remembers its answers by size
-  // class (powers of two).
-  const Choice& choose(Collective collective, size_t bytes, bool symmetric, bool same_counts_known = true);
+  // The fastest for `bytes` (of the larger buffer) out of those that can run. Throws Error(kUnsupported) when PEAL_ALGO
+  // leaves none. Remembers its answers by size class (powers of two).
+  const Choice& choose(Collective collective, size_t bytes, Circumstances circumstances = {});
 
   // All candidates for a size, fastest first, each at its best channels and segments.
-  std::vector<Choice> rank(Collective collective, size_t bytes, bool symmetric, bool same_counts_known) const;
+  std::vector<Choice> rank(Collective collective, size_t bytes, Circumstances circumstances = {}) const;
 
   bool allows(const Algorithm& algorithm) const noexcept { return filter_.allows(algorithm); }
   const JobShape& job() const noexcept { return job_; }
 
  private:
-  bool possible(const Algorithm& algorithm, bool symmetric, bool same_counts_known) const noexcept;
+  bool possible(const Algorithm& algorithm, Circumstances circumstances) const noexcept;
   std::vector<Plan> sample_plans(const Algorithm& algorithm) const;
   Choice best(const Algorithm& algorithm, size_t bytes) const;
 

@@ -200,7 +200,8 @@ std::unique_ptr<Window> InprocTransport::open_window(std::span<const PeerAddress
   }
   auto all = meeting.members;
   if (++meeting.taken == members.size()) place.windows.erase(key);
-  return std::make_unique<MappedWindow>(windows_, std::move(all), static_cast<size_t>(self), bytes);
+  return std::make_unique<MappedWindow>(windows_, std::move(all), static_cast<size_t>(self), bytes,
+                                        Window::Reach::kPointer);
 }
 
 void InprocTransport::progress() noexcept {

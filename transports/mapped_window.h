@@ -14,6 +14,10 @@ namespace peal {
 struct WindowHead {
   Window::Line lines[Window::kLines];
   alignas(128) std::atomic<uint32_t> left{0};  // stored once, by the member when it goes
+  // For trying whether its memory can be fetched: what lies at `probe` in process `pid`. Written before it is shared.
+  int64_t pid = 0;
+  uint64_t probe = 0;
+  uint64_t probe_value = 0;
 
   static constexpr size_t kDataOffset = 4096;
   static size_t bytes_for(size_t bytes) noexcept { return kDataOffset + bytes; }
@@ -46,8 +50,11 @@ class MappedWindow final : public Window {
     std::shared_ptr<std::byte> memory;  // begins with a WindowHead
   };
 
-  MappedWindow(MappedWindows& owner, std::vector<Member> members, size_t self, size_t bytes);
+  // `reach`: kFetch is tried on every member, and is kNone where the system refuses.
+  MappedWindow(MappedWindows& owner, std::vector<Member> members, size_t self, size_t bytes, Reach reach);
   ~MappedWindow() override;
+
+  bool fetch(int member, uint64_t remote, void* to, size_t bytes) noexcept override;
 
  private:
   friend class MappedWindows;
@@ -57,6 +64,7 @@ class MappedWindow final : public Window {
   void leave() noexcept { head(self_).left.store(1, std::memory_order_release); }
   void look() noexcept;
   void lose_rank(int rank) noexcept;
+  bool can_fetch_from_all() noexcept;
 
   MappedWindows* owner_;
   std::vector<Member> group_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -76,6 +77,7 @@ class ShmTransport final : public Transport {
   std::vector<std::unique_ptr<ShmPeer>> peers_;  // by rank
   RingConnections connections_;  // after peers_, so that peers read "closed" in the rings before their links break
   MappedWindows windows_;
+  const uint64_t probe_ = std::random_device()() | uint64_t{std::random_device()()} << 32;  // see WindowHead
 };
 
 ShmTransport::ShmTransport(const TransportContext& context)
@@ -158,7 +160,10 @@ bool ShmTransport::nap(int us) noexcept {
 std::unique_ptr<Window> ShmTransport::open_window(std::span<const PeerAddress> members, int self, uint64_t id,
                                                   size_t bytes, Deadline deadline) {
   auto mine = std::make_shared<ShmSegment>(ShmSegment::create(WindowHead::bytes_for(bytes)));
-  new (mine->data()) WindowHead;
+  auto* head = new (mine->data()) WindowHead;
+  head->pid = ::getpid();
+  head->probe = reinterpret_cast<uint64_t>(&probe_);
+  head->probe_value = probe_;
   std::vector<MappedWindow::Member> group(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
     group[i].rank = members[i].rank;
@@ -168,7 +173,8 @@ std::unique_ptr<Window> ShmTransport::open_window(std::span<const PeerAddress> m
   mine->close_fd();
   group[static_cast<size_t>(self)].memory = {mine, mine->data()};
   gather(group, id, bytes, deadline);
-  return std::make_unique<MappedWindow>(windows_, std::move(group), static_cast<size_t>(self), bytes);
+  return std::make_unique<MappedWindow>(windows_, std::move(group), static_cast<size_t>(self), bytes,
+                                        Window::Reach::kFetch);
 }
 
 // Waits until every member's memory is here and this rank's is with every member.

@@ -8,6 +8,8 @@
 
 namespace peal {
 
+bool Window::fetch(int, uint64_t, void*, size_t) noexcept { return false; }
+
 std::unique_ptr<Window> Transport::open_window(std::span<const PeerAddress>, int, uint64_t, size_t, Deadline) {
   throw Error(ErrorCode::kUnsupported, fmt::format("transport {} does not map peers' memory", name()));
 }

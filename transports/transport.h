@@ -115,6 +115,18 @@ class PEAL_API Window {
   Line& line(int member, size_t index) const noexcept { return lines_[static_cast<size_t>(member)][index]; }
   std::byte* data(int member) const noexcept { return data_[static_cast<size_t>(member)]; }
 
+  // How this rank gets at what members have outside their segments.
+  enum class Reach : uint8_t {
+    kNone,
+    kFetch,    // by fetch()
+    kPointer,  // members' pointers are good here: ranks are threads of one process
+  };
+  Reach reach() const noexcept { return reach_; }
+
+  // Copies `bytes` from `remote`, an address as `member` knows it, in one system call or a few. False when the member
+  // is gone or has no such memory; then `to` may have been written in part. Only with kFetch.
+  virtual bool fetch(int member, uint64_t remote, void* to, size_t bytes) noexcept;
+
   // The first member seen dead or gone, or -1. Cheap enough for every few thousandth poll; moves inside progress().
   int failed_member() const noexcept { return failed_member_; }
 
@@ -123,6 +135,7 @@ class PEAL_API Window {
   std::vector<std::byte*> data_;
   size_t bytes_ = 0;
   int failed_member_ = -1;
+  Reach reach_ = Reach::kNone;
 };
 
 struct PeerAddress {

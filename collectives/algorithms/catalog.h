@@ -12,6 +12,7 @@ namespace peal {
 enum class Needs : uint8_t {
   kConnections,  // nothing
   kWindow,       // memory that all ranks map (staged through shared slots)
+  kReadable,     // buffers that peers can read where they are (Window::Reach), or in symmetric memory
   kSymmetric,    // the caller's buffers lie in symmetric memory
 };
 
@@ -61,7 +62,7 @@ Plan double_tree_reduce(const PlanRequest& request);
 // direct.cc
 Plan one_shot_all_reduce(const PlanRequest& request);
 Plan two_shot_all_reduce(const PlanRequest& request);
-Plan symmetric_all_reduce(const PlanRequest& request);
+Plan return_all_reduce(const PlanRequest& request);
 Plan direct_reduce_scatter(const PlanRequest& request);
 Plan direct_all_gather(const PlanRequest& request);
 Plan direct_broadcast(const PlanRequest& request);
@@ -70,6 +71,16 @@ Plan direct_gather(const PlanRequest& request);
 Plan direct_scatter(const PlanRequest& request);
 Plan direct_all_to_all(const PlanRequest& request);
 Plan direct_barrier(const PlanRequest& request);
+// pull.cc
+Plan pull_all_reduce(const PlanRequest& request);
+Plan push_all_reduce(const PlanRequest& request);
+Plan pull_reduce_scatter(const PlanRequest& request);
+Plan pull_all_gather(const PlanRequest& request);
+Plan pull_broadcast(const PlanRequest& request);
+Plan pull_reduce(const PlanRequest& request);
+Plan pull_gather(const PlanRequest& request);
+Plan pull_scatter(const PlanRequest& request);
+Plan pull_all_to_all(const PlanRequest& request);
 // pairwise.cc
 Plan pairwise_all_reduce(const PlanRequest& request);
 Plan pairwise_all_to_all(const PlanRequest& request);

@@ -40,9 +40,9 @@ Plan two_shot_all_reduce(const PlanRequest& request) {
   const int n = request.ranks, rank = request.rank;
   PlanBuilder plan(Collective::kAllReduce, request, n);
   publish_others_chunks(plan, n, rank);
-  plan.read_reduce(shared(rank, rank), in(rank), shared(rank, rank), 0);
+  plan.read_reduce(out(rank), in(rank), shared(rank, rank), 0);
+  plan.copy(shared(rank, rank), out(rank));
   plan.publish(shared(rank, rank), 1);
-  plan.copy(out(rank), shared(rank, rank));
   for (int step = 1; step < n; step++) {
     const int owner = wrap(rank + step, n);
     plan.read(out(owner), owner, shared(owner, owner), 1);
@@ -50,17 +50,18 @@ Plan two_shot_all_reduce(const PlanRequest& request) {
   return std::move(plan).finish();
 }
 
-// The same without copies: each rank reduces its slice from everybody's buffer, then takes the other slices from their
-// owners. A rank's chunk c is overwritten only once owner c has published, which means that it has read it.
-Plan symmetric_all_reduce(const PlanRequest& request) {
+// The same, but the owner writes results where the contributions lay, for their ranks to take: every cache line goes
+// from one rank to the other and back, where else a slot's owner must win it back from its readers first.
+Plan return_all_reduce(const PlanRequest& request) {
   const int n = request.ranks, rank = request.rank;
   PlanBuilder plan(Collective::kAllReduce, request, n);
-  plan.publish(in(0, n), 0);
-  plan.read_reduce(out(rank), in(rank), in(rank), 0);
-  plan.publish(out(rank), 1);
+  publish_others_chunks(plan, n, rank);
+  plan.read_reduce(out(rank), in(rank), shared(rank, rank), 0);
+  for (int step = 1; step < n; step++) plan.write(wrap(rank + step, n), shared(rank, rank), out(rank), 0);
+  plan.publish(shared(rank, rank), 1);
   for (int step = 1; step < n; step++) {
     const int owner = wrap(rank + step, n);
-    plan.read(out(owner), owner, out(owner), 1);
+    plan.take(out(owner), owner, shared(owner, owner), 1);
   }
   return std::move(plan).finish();
 }

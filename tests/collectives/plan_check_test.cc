@@ -141,6 +141,10 @@ TEST_P(EveryAlgorithm, BrokenPlansAreCaught) {
     const std::string was = to_string(plan.steps[at]);
     // A barrier's operation may take a contribution twice, so that adding to what came before does no harm there.
     if (kind == Damage::kOtherKind && plan.collective == Collective::kBarrier) continue;
+    // Out of place, as here, nobody waits for the last publish of an all-to-all that pulls.
+    const bool for_in_place_alone =
+        plan.collective == Collective::kAllToAll && plan.steps[at].kind == StepKind::kPublish;
+    if (plan.algorithm == "pull" && for_in_place_alone && plan.steps[at].stage == 1) continue;
     if (!damage(plan, at, kind)) continue;
     tried[kind]++;
     if (caught(plans)) continue;
@@ -166,7 +170,7 @@ TEST(Checker, SeesASharedSlotUsedAgainTooEarly) {
 }
 
 TEST(Checker, SeesABufferGivenBackWhilePeersRead) {
-  auto plans = plans_of(find_algorithm(Collective::kAllReduce, "symmetric"), 4);
+  auto plans = plans_of(find_algorithm(Collective::kAllReduce, "pull"), 4);
   for (Plan& plan : plans) plan.exposes_user_memory = false;  // no closing wait
   EXPECT_TRUE(caught(plans));
 }

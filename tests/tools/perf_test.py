@@ -73,7 +73,7 @@ class Results(unittest.TestCase):
     def test_the_algorithm_shown_is_the_one_taken(self):
         done = perf("all_reduce", *QUICK, "--ranks", "2", "-R", "2", "-b", "64K", "-e", "64K", "--json")
         row = json.loads(done.stdout)["rows"][0]
-        self.assertEqual((row["out_of_place"]["algorithm"], row["in_place"]["algorithm"]), ("two_shot", "symmetric"))
+        self.assertEqual((row["out_of_place"]["algorithm"], row["in_place"]["algorithm"]), ("push", "push"))
         forced = perf("alltoallv", *QUICK, "--ranks", "2", "-b", "64K", "-e", "64K", "--json",
                       settings={"PEAL_ALGO": "all_to_all:pairwise"})
         self.assertEqual(json.loads(forced.stdout)["rows"][0]["algorithm"], "pairwise")

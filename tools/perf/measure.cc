@@ -168,8 +168,7 @@ void Measurement::time(const Shape& shape, bool in_place, Timing* timing) {
 Timing Measurement::measure_place(const Shape& shape, bool in_place) {
   Timing timing;
   if (!case_.collective().empty()) {
-    timing.algorithm =
-        communicator_.algorithm_for(case_.collective(), shape.bytes, in_place && options_.local_register == 2);
+    timing.algorithm = communicator_.algorithm_for(case_.collective(), shape.bytes, options_.local_register == 2);
   }
   const Pattern pattern(shape.type, shape.op, case_.reduces(), shape.ranks);
   const bool checked = options_.checks > 0 && case_.has_sizes();
