@@ -350,8 +350,7 @@ void CommunicatorState::fill(Operation& operation, const Call& call, bool in_pla
     for (const size_t count : counts) bytes += count * element;
   }
   const auto [source, target] = symmetric_regions(call);
-  const Choice& choice = selector_->choose(
-      call.collective, bytes, {target != nullptr, call.counts_known, call.reduction.op != ReduceOp::kPremulSum});
+  const Choice& choice = selector_->choose(call.collective, bytes, {target != nullptr, call.counts_known});
 
   operation.plan = &plan(*choice.algorithm, call.root, in_place);
   operation.input = static_cast<const std::byte*>(call.send);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace peal {
@@ -11,7 +12,7 @@ namespace {
 constexpr size_t kLineBytes = 64;
 constexpr uint64_t kMostStages = 8;  // of a plan: published counters advance by this much a segment
 // Words of a published line behind the call's own four.
-constexpr size_t kBufferWords = 4, kFinishedWord = 6;
+constexpr size_t kBufferWords = 4, kFinishedWord = 6, kFactorWord = 7;
 
 // Reduced and written at once, so that a block is still in the L1 cache (32 KiB and more) when it leaves.
 constexpr size_t kBlockBytes = 16 << 10;
@@ -125,10 +126,8 @@ void MappedLane::begin(const Operation& operation) {
   cursor_.begin(phase_ends(*plan_), segments_);
   scratch_turn_ = static_cast<size_t>(plan_->scratch_slots) * slice_bytes_;
   grow(scratch_, kWindowTurns * scratch_turn_);
-  if (plan_->shared_slots == 0 && !operation.symmetric.used()) {
-    grow(fetched_, peers_.size() * fetch_block());
-  }
-  if (operation.op == ReduceOp::kPremulSum) grow(scaled_, slice_bytes_);
+  const bool fetches = plan_->shared_slots == 0 && !operation.symmetric.used();
+  if (fetches || operation.op == ReduceOp::kPremulSum) grow(blocks_, peers_.size() * block_bytes());
   for (Peer& peer : peers_) peer.checked = false;
   done_ = false;
 }
@@ -237,10 +236,16 @@ void MappedLane::publish(const Step& step) noexcept {
     };
     line.words[kBufferWords].store(place(operation_->input, view.input), std::memory_order_relaxed);
     line.words[kBufferWords + 1].store(place(operation_->output, view.output), std::memory_order_relaxed);
+    line.words[kFactorWord].store(std::bit_cast<uint64_t>(factor_of_own()), std::memory_order_relaxed);
   }
   const auto& finished = group_.line(plan_->rank, WindowLines::kFinished).counter;
   line.words[kFinishedWord].store(finished.load(std::memory_order_relaxed), std::memory_order_release);
   line.counter.store(number * kMostStages + static_cast<uint64_t>(step.stage) + 1, std::memory_order_release);
+}
+
+// An all-reduce in place has multiplied its buffer before the plan began (executor.cc).
+double MappedLane::factor_of_own() const noexcept {
+  return plan_->in_place && plan_->collective == Collective::kAllReduce ? 1 : operation_->factor;
 }
 
 bool MappedLane::published(int rank, int stage) noexcept {
@@ -255,6 +260,7 @@ bool MappedLane::published(int rank, int stage) noexcept {
   std::array<uint64_t, 4> theirs{};
   for (size_t i = 0; i < theirs.size(); i++) theirs[i] = line.words[i].load(std::memory_order_relaxed);
   for (size_t i = 0; i < 2; i++) peer.buffers[i] = line.words[kBufferWords + i].load(std::memory_order_relaxed);
+  peer.factor = std::bit_cast<double>(line.words[kFactorWord].load(std::memory_order_relaxed));
   peer.checked = true;
   const auto mine = operation_->fingerprint.words();
   if (theirs == mine) return true;
@@ -298,7 +304,7 @@ bool MappedLane::reduce_piece(const Step& step, std::span<const Step> writes, in
   const size_t total = piece(step.dst, i).count;
   size_t block = total;
   if (!writes.empty()) block = kBlockBytes / element_;
-  if (is_fetched(step.src)) block = fetch_block() / element_;
+  if (is_fetched(step.src) || operation_->op == ReduceOp::kPremulSum) block = block_bytes() / element_;
   std::byte* target = piece(step.dst, i).data;
   for (size_t at = 0; at < total; at += block) {
     const size_t count = std::min(block, total - at);
@@ -311,27 +317,34 @@ bool MappedLane::reduce_piece(const Step& step, std::span<const Step> writes, in
   return true;
 }
 
-size_t MappedLane::fetch_block() const noexcept { return std::max(kBlockBytes, kFetchBytes / peers_.size()); }
+size_t MappedLane::block_bytes() const noexcept { return std::max(kBlockBytes, kFetchBytes / peers_.size()); }
 
-// Where each rank's elements [at, at + count) of the step's i-th piece are, fetched if need be.
+// Where each rank's elements [at, at + count) of the step's i-th piece are, fetched and multiplied if need be.
 bool MappedLane::gather_sources(const Step& step, int i, size_t at, size_t count) noexcept {
   const bool fetches = is_fetched(step.src);
-  for (int peer = 0; peer < plan_->ranks; peer++) {
-    const void*& source = sources_[static_cast<size_t>(peer)];
-    if (peer == plan_->rank) {
+  for (int rank = 0; rank < plan_->ranks; rank++) {
+    const bool own = rank == plan_->rank;
+    const void*& source = sources_[static_cast<size_t>(rank)];
+    std::byte* block = blocks_.data() + static_cast<size_t>(rank) * block_bytes();
+    if (own) {
       source = piece(step.own, i).data + at * element_;
-      if (!operation_->multiplies_on_reading(step.own)) continue;
-      scale(operation_->type, scaled_.data(), source, operation_->factor, count);
-      source = scaled_.data();
     } else if (!fetches) {
-      source = mapped(peer, step.src, i) + at * element_;
+      source = mapped(rank, step.src, i) + at * element_;
     } else {
-      std::byte* to = fetched_.data() + static_cast<size_t>(peer) * fetch_block();
-      source = to;
-      if (!fetch(peer, remote(peer, step.src, i) + at * element_, to, count * element_)) return false;
+      if (!fetch(rank, remote(rank, step.src, i) + at * element_, block, count * element_)) return false;
+      source = block;
     }
+    if (!multiplies(step, own)) continue;
+    scale(operation_->type, block, source, own ? operation_->factor : peers_[static_cast<size_t>(rank)].factor, count);
+    source = block;
   }
   return true;
+}
+
+// What lies in slots was multiplied when it was copied there.
+bool MappedLane::multiplies(const Step& step, bool own) const noexcept {
+  if (operation_->op != ReduceOp::kPremulSum) return false;
+  return own ? operation_->multiplies_on_reading(step.own) : is_buffer(step.src);
 }
 
 bool MappedLane::fetch(int peer, uint64_t from, void* to, size_t bytes) noexcept {

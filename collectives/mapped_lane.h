@@ -45,6 +45,7 @@ class MappedLane {
     size_t count = 0;
   };
   struct Peer {
+    double factor = 1;  // kPremulSum: for what this rank reads of its contribution
     uint64_t finished = 0;              // segments that it is known to have finished
     bool checked = false;               // it makes the same call
     std::array<uint64_t, 2> buffers{};  // its input and output, as addresses or offsets
@@ -68,7 +69,9 @@ class MappedLane {
   bool read_reduce(const Step& step) noexcept;
   bool reduce_piece(const Step& step, std::span<const Step> writes, int i) noexcept;
   bool gather_sources(const Step& step, int i, size_t at, size_t count) noexcept;
-  size_t fetch_block() const noexcept;
+  double factor_of_own() const noexcept;
+  bool multiplies(const Step& step, bool own) const noexcept;
+  size_t block_bytes() const noexcept;
   bool fetch(int peer, uint64_t from, void* to, size_t bytes) noexcept;
   void write(const Step& step) noexcept;
   void fail(Error error) noexcept {
@@ -90,8 +93,7 @@ class MappedLane {
 
   std::vector<Peer> peers_;
   std::vector<std::byte> scratch_;
-  std::vector<std::byte> fetched_;  // for each peer a block of what is to be reduced
-  std::vector<std::byte> scaled_;   // kPremulSum: a block of this rank's contribution
+  std::vector<std::byte> blocks_;   // by rank: one of what is to be reduced, fetched or multiplied
   std::vector<const void*> sources_;
 };
 

@@ -87,11 +87,10 @@ bool Selector::possible(const Algorithm& algorithm, Circumstances circumstances)
     case Needs::kWindow:
       return job_.has_window && circumstances.same_counts_known;
     case Needs::kReadable:
-      return job_.has_window && circumstances.same_counts_known && circumstances.raw_contributions &&
+      return job_.has_window && circumstances.same_counts_known &&
              (circumstances.symmetric || job_.reach != Window::Reach::kNone);
     case Needs::kSymmetric:
-      return job_.has_window && circumstances.same_counts_known && circumstances.raw_contributions &&
-             circumstances.symmetric;
+      return job_.has_window && circumstances.same_counts_known && circumstances.symmetric;
   }
   return false;
 }
@@ -144,8 +143,7 @@ const Choice& Selector::choose(Collective collective, size_t bytes, Circumstance
   if (!circumstances.same_counts_known) bytes = 1 << 20;
   const auto size_class = static_cast<uint32_t>(std::bit_width(bytes));
   const uint32_t key = (static_cast<uint32_t>(collective) << 16) | (size_class << 8) |
-                       (circumstances.raw_contributions ? 4U : 0U) | (circumstances.symmetric ? 2U : 0U) |
-                       (circumstances.same_counts_known ? 1U : 0U);
+                       (circumstances.symmetric ? 2U : 0U) | (circumstances.same_counts_known ? 1U : 0U);
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
   const size_t representative = bytes == 0 ? 1 : std::bit_floor(bytes) + std::bit_floor(bytes) / 2;

@@ -31,7 +31,6 @@ struct Circumstances {
   bool symmetric = false;         // its buffers lie in symmetric memory
   bool same_counts_known = true;  // every rank knows all counts: false for gather_v, scatter_v and all_to_all_v, whose
                                   // choice must not depend on bytes
-  bool raw_contributions = true;  // contributions count as they lie in the callers' buffers: false for kPremulSum
 };
 
 struct Choice {

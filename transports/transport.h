@@ -101,7 +101,7 @@ class PEAL_API Window {
   // One cache line (two are fetched at a time by adjacent-line prefetch, hence 128), written by its owner alone.
   struct alignas(128) Line {
     std::atomic<uint64_t> counter{0};
-    std::array<std::atomic<uint64_t>, 7> words{};  // what travels with the counter: stored before it is raised
+    std::array<std::atomic<uint64_t>, 15> words{};  // what travels with the counter: stored before it is raised
   };
   static constexpr size_t kLines = 8;
 

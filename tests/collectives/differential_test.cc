@@ -240,7 +240,7 @@ void run_case(Communicator& communicator, const Case& c) {
 std::string random_algorithms(std::mt19937& random, bool windows) {
   std::map<Collective, std::vector<std::string_view>> possible;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.needs == Needs::kConnections || (windows && algorithm.needs == Needs::kWindow)) {
+    if (algorithm.needs == Needs::kConnections || (windows && algorithm.needs != Needs::kSymmetric)) {
       possible[algorithm.collective].push_back(algorithm.name);
     }
   }
