@@ -548,15 +548,32 @@ std::string Communicator::transport_to(int peer) const {
   return peer == rank() ? "" : state_->endpoint().transport_name(peer);
 }
 
-std::string Communicator::algorithm_for(std::string_view collective, size_t bytes, bool symmetric) const {
+namespace {
+
+struct KindOfCall {
+  Collective collective;
+  Circumstances circumstances;
+};
+
+KindOfCall kind_of_call(std::string_view collective, bool symmetric) {
   const bool variant = collective.ends_with("_v");
   if (variant) collective.remove_suffix(2);
   const Collective which = parse_collective(collective);
   // Of the v-variants these two alone know all counts on every rank.
   const bool counts_known = !variant || which == Collective::kAllGather || which == Collective::kReduceScatter;
-  const bool maps = symmetric && counts_known;
-  return std::string(
-      state_->selector().choose(which, bytes, {.symmetric = maps, .same_counts_known = counts_known}).algorithm->name);
+  return {which, {.symmetric = symmetric && !variant, .same_counts_known = counts_known}};
+}
+
+}  // namespace
+
+std::string Communicator::algorithm_for(std::string_view collective, size_t bytes, bool symmetric) const {
+  const KindOfCall kind = kind_of_call(collective, symmetric);
+  return std::string(state_->planner().choice(kind.collective, bytes, kind.circumstances).algorithm->name);
+}
+
+int Communicator::calls_to_settle(std::string_view collective, size_t bytes, bool symmetric) const {
+  const KindOfCall kind = kind_of_call(collective, symmetric);
+  return state_->planner().calls_to_settle(kind.collective, bytes, kind.circumstances);
 }
 
 std::string Communicator::transports_in_use() const {

@@ -182,8 +182,10 @@ class PEAL_API Communicator {
   // least 1.
   int cores() const;
   // The algorithm's name that a call would take, e.g. "ring", and the transports it would use, e.g. "shm". `collective`
-  // is "all_reduce" or "all_to_all_v" and the like; `symmetric`: in place in symmetric memory.
+  // is "all_reduce" or "all_to_all_v" and the like; `symmetric`: all buffers lie in symmetric memory.
   std::string algorithm_for(std::string_view collective, size_t bytes, bool symmetric = false) const;
+  // How many more calls like this try different ways before the ranks settle on one (PEAL_TUNE); 0: they have, for now.
+  int calls_to_settle(std::string_view collective, size_t bytes, bool symmetric = false) const;
   std::string transports_in_use() const;
   // The transport that serves messages to `peer`, e.g. "shm"; "" for this rank itself.
   std::string transport_to(int peer) const;

@@ -63,15 +63,15 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   const Roster& all = endpoint_->roster();
   JobShape job{ranks, machine_costs(all.places(), paths, all.most_ranks_per_core()), window_ != nullptr, reach,
                placement_};
-  selector_ = std::make_unique<Selector>(std::move(job), settings_->algo, static_cast<int>(settings_->channels),
-                                         settings_->segment_size);
+  planner_ = std::make_unique<Planner>(rank, std::move(job), settings_->algo, static_cast<int>(settings_->channels),
+                                       settings_->segment_size, settings_->tune, log_);
   point_to_point_.emplace(*endpoint_, works_, kPointToPointChannel);
-  executor_.emplace(*endpoint_, window_.get(), works_, kFirstLaneChannel);
+  executor_.emplace(*endpoint_, window_.get(), works_, kFirstLaneChannel, *planner_);
 
   for (int c = 0; c < kCollectives && window_ != nullptr; c++) {
     const auto collective = static_cast<Collective>(c);
     const char* plan = collective == Collective::kAllReduce ? "one_shot" : "direct";
-    if (selector_->allows(find_algorithm(collective, plan))) {
+    if (planner_->selector().allows(find_algorithm(collective, plan))) {
       small_limits_[static_cast<size_t>(c)] = std::min<size_t>(settings_->small_size, SmallExchange::kMostBytes);
     }
   }
@@ -252,16 +252,6 @@ uint32_t CommunicatorState::end_group() {
   return *std::exchange(group_, std::nullopt);
 }
 
-const Plan& CommunicatorState::plan(const Algorithm& algorithm, int root, bool in_place) {
-  const auto number = static_cast<uint64_t>(&algorithm - algorithms().data());
-  const uint64_t key = (number << 40) | (static_cast<uint64_t>(root + 1) << 1) | (in_place ? 1 : 0);
-  std::unique_ptr<Plan>& plan = plans_[key];
-  if (!plan) {
-    plan = std::make_unique<Plan>(build_plan(algorithm, {rank_, ranks_, std::max(root, 0), in_place, &placement_}));
-  }
-  return *plan;
-}
-
 const CommunicatorState::SymmetricRegion* CommunicatorState::symmetric_region(const void* data,
                                                                               size_t bytes) const noexcept {
   for (const SymmetricRegion& region : symmetric_) {
@@ -300,12 +290,10 @@ bool whole_buffer(Collective collective) {
          collective == Collective::kReduce || collective == Collective::kBarrier;
 }
 
-void set_map(BlockMap& map, const Plan& plan, const Call& call, bool input) {
+void set_map(BlockMap& map, const Call& call, bool input) {
   const auto counts = input ? call.send_counts : call.recv_counts;
   if (!counts.empty()) {
     map.set_given(counts, input ? call.send_displacements : call.recv_displacements);
-  } else if (whole_buffer(call.collective)) {
-    map.set_parts(call.count, plan.chunks);
   } else {
     // A v-variant's side that this rank doesn't know is never touched by its plan.
     map.set_blocks(call.variant && !one_block(call.collective, input) ? 0 : call.count);
@@ -350,19 +338,22 @@ void CommunicatorState::fill(Operation& operation, const Call& call, bool in_pla
     for (const size_t count : counts) bytes += count * element;
   }
   const auto [source, target] = symmetric_regions(call);
-  const Choice& choice = selector_->choose(call.collective, bytes, {target != nullptr, call.counts_known});
+  operation.circumstances = {target != nullptr, call.counts_known};
+  planner_->choice(call.collective, bytes, operation.circumstances);  // throws here, where the caller is
 
-  operation.plan = &plan(*choice.algorithm, call.root, in_place);
+  operation.small = false;
+  operation.collective = call.collective;
+  operation.in_place = in_place;
+  operation.bytes = bytes;
   operation.input = static_cast<const std::byte*>(call.send);
   operation.output = static_cast<std::byte*>(call.recv);
   operation.type = call.type;
   operation.op = call.reduction.op;
   operation.factor = call.reduction.factor;
-  operation.channels = choice.channels;
-  operation.segment_bytes = choice.segment_bytes;
   operation.symmetric = {};
-  set_map(operation.input_map, *operation.plan, call, true);
-  set_map(operation.output_map, *operation.plan, call, false);
+  operation.whole_buffer = whole_buffer(call.collective);
+  set_map(operation.input_map, call, true);
+  set_map(operation.output_map, call, false);
 
   Fingerprint fingerprint;
   fingerprint.sequence = sequence_;
@@ -410,7 +401,7 @@ bool CommunicatorState::is_small(const Call& call) const noexcept {
 }
 
 void CommunicatorState::fill_small(Operation& operation, const Call& call) noexcept {
-  operation.plan = nullptr;
+  operation.small = true;
   operation.input = static_cast<const std::byte*>(call.send);
   operation.output = static_cast<std::byte*>(call.recv);
   operation.type = call.type;

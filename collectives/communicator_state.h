@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,8 +17,8 @@
 #include "collectives/endpoint.h"
 #include "collectives/executor.h"
 #include "collectives/idle.h"
+#include "collectives/planner.h"
 #include "collectives/point_to_point.h"
-#include "collectives/select.h"
 #include "collectives/work_table.h"
 #include "transports/bootstrap/launch.h"
 
@@ -58,7 +57,7 @@ class CommunicatorState {
   const JobKey& key() const noexcept { return key_; }
   Log& log() noexcept { return log_; }
   Endpoint& endpoint() noexcept { return *endpoint_; }
-  Selector& selector() noexcept { return *selector_; }
+  Planner& planner() noexcept { return *planner_; }
   const Placement& placement() const noexcept { return placement_; }
   const std::shared_ptr<const Machine>& shared_machine() const noexcept { return machine_; }
   bool has_window() const noexcept { return window_ != nullptr; }
@@ -100,7 +99,6 @@ class CommunicatorState {
   void look(Deadline::Clock::time_point& moved_at, bool moved);
   void throw_if_failed();
   void drive_in_background();
-  const Plan& plan(const Algorithm& algorithm, int root, bool in_place);
   const SymmetricRegion* symmetric_region(const void* data, size_t bytes) const noexcept;
   std::pair<const SymmetricRegion*, const SymmetricRegion*> symmetric_regions(const Call& call) const noexcept;
   void fill(Operation& operation, const Call& call, bool in_place);
@@ -116,11 +114,10 @@ class CommunicatorState {
   TransportContext context_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Window> window_;
-  std::unique_ptr<Selector> selector_;
+  std::unique_ptr<Planner> planner_;
   WorkTable works_;
   std::optional<PointToPoint> point_to_point_;
   std::optional<Executor> executor_;
-  std::map<uint64_t, std::unique_ptr<Plan>> plans_;
   std::vector<SymmetricRegion> symmetric_;
   uint64_t next_symmetric_id_ = 1;
   uint64_t sequence_ = 0;

@@ -9,7 +9,8 @@
 namespace peal {
 namespace {
 
-constexpr size_t kMostGaps = 64;  // moved-out operations at the queue's front, before it is closed up
+constexpr int kAgreementRoot = 510;  // no call's root: see small_exchange.cc's tags
+constexpr size_t kMostGaps = 64;     // moved-out operations at the queue's front, before it is closed up
 
 // Applies `each` to every chunk of the caller's result.
 template <class Each>
@@ -24,11 +25,12 @@ void for_results(const Operation& operation, Each each) {
 
 }  // namespace
 
-Executor::Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel)
+Executor::Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel, Planner& planner)
     : endpoint_(endpoint),
       window_{window, endpoint.rank(), 0},
       works_(works),
       first_channel_(first_channel),
+      planner_(planner),
       mapped_(window_),
       small_(window_) {}
 
@@ -58,35 +60,75 @@ bool Executor::submit_small(int polls) {
   return false;
 }
 
-bool Executor::start(Operation& operation) noexcept {
-  if (operation.plan == nullptr) {
-    small_.begin(operation);
-    return true;
+// The ranks tell each other what trials took, all in the same small all-reduce before the same operation. False: not
+// over yet.
+bool Executor::agree(Operation& operation) noexcept {
+  if (!agreeing_) {
+    const auto mine = planner_.to_agree(operation);
+    if (mine.empty()) return true;
+    agreed_.assign(mine.begin(), mine.end());
+    agreement_.input = reinterpret_cast<const std::byte*>(agreed_.data());
+    agreement_.output = reinterpret_cast<std::byte*>(agreed_.data());
+    agreement_.type = DataType::kFloat64;
+    agreement_.op = ReduceOp::kMax;
+    Fingerprint& call = agreement_.fingerprint;
+    call.sequence = operation.fingerprint.sequence;
+    call.count = agreed_.size();
+    call.collective = Collective::kAllReduce;
+    call.type = DataType::kFloat64;
+    call.op = ReduceOp::kMax;
+    call.root = kAgreementRoot;
+    small_.begin(agreement_, false);
+    agreeing_ = true;
   }
-  if (window_.window != nullptr) window_.declare(operation.fingerprint.words());
+  if (!small_.advance()) return false;
+  agreeing_ = false;
+  planner_.agree(operation, agreed_);
+  return true;
+}
+
+bool Executor::start(Operation& operation) noexcept {
   try {
-    if (operation.plan->needs_window()) mapped_.begin(operation);
-    while (!operation.plan->needs_window() && lanes_.size() < static_cast<size_t>(operation.channels)) {
-      lanes_.push_back(std::make_unique<Lane>(endpoint_, first_channel_ + static_cast<int>(lanes_.size())));
+    if (operation.small) {
+      small_.begin(operation);
+    } else if (agree(operation)) {
+      start_planned(operation);
+    } else {
+      return false;
     }
-    for (int i = 0; !operation.plan->needs_window() && i < operation.channels; i++)
-      lanes_[static_cast<size_t>(i)]->begin(operation, i);
+    return true;
   } catch (const Error& error) {
     fail(error);
-    return false;
   } catch (const std::bad_alloc&) {
     fail(Error(ErrorCode::kSystem, "out of memory for a collective's scratch buffers"));
-    return false;
+  }
+  return false;
+}
+
+void Executor::start_planned(Operation& operation) {
+  measured_from_.reset();
+  if (planner_.plan(operation)) measured_from_ = std::chrono::steady_clock::now();
+  if (window_.window != nullptr) window_.declare(operation.fingerprint.words());
+  if (operation.plan->needs_window()) {
+    mapped_.begin(operation);
+  } else {
+    while (lanes_.size() < static_cast<size_t>(operation.channels)) {
+      lanes_.push_back(std::make_unique<Lane>(endpoint_, first_channel_ + static_cast<int>(lanes_.size())));
+    }
+    for (int i = 0; i < operation.channels; i++) lanes_[static_cast<size_t>(i)]->begin(operation, i);
   }
   if (operation.op == ReduceOp::kPremulSum && operation.plan->in_place) {
     for_results(operation,
                 [&](std::byte* data, size_t count) { scale(operation.type, data, data, operation.factor, count); });
   }
-  return true;
 }
 
 void Executor::finish(Operation& operation) noexcept {
-  if (operation.op == ReduceOp::kAvg && operation.plan != nullptr) {
+  if (measured_from_ && !operation.small) {
+    const auto elapsed = std::chrono::steady_clock::now() - *measured_from_;
+    planner_.took(operation, std::chrono::duration<double, std::nano>(elapsed).count());
+  }
+  if (operation.op == ReduceOp::kAvg && !operation.small) {
     for_results(operation, [&](std::byte* data, size_t count) {
       divide(operation.type, data, data, operation.plan->ranks, count);
     });
@@ -111,7 +153,7 @@ bool Executor::advance() noexcept {
 }
 
 bool Executor::advance(Operation& operation, bool* done) noexcept {
-  if (operation.plan == nullptr) return *done = small_.advance();
+  if (operation.small) return *done = small_.advance();
   if (operation.plan->needs_window()) {
     const bool moved = mapped_.advance();
     if (mapped_.failure() != nullptr) fail(*mapped_.failure());
@@ -147,12 +189,12 @@ void Executor::look() noexcept {
 // While something waits: for a member that calls something else, and for one that is gone (lanes look for those that
 // they need; a small operation needs all).
 void Executor::look_at_group() noexcept {
-  if (window_.window == nullptr || failure_ || idle() || !running_) return;
+  if (window_.window == nullptr || failure_ || idle() || !(running_ || agreeing_)) return;
   const Operation& operation = *queue_[first_];
   const auto words = operation.fingerprint.words();
   if (const int peer = window_.rank_at_odds(words); peer >= 0) {
     fail(mismatch(window_.rank, peer, words, *window_.declared(peer)));
-  } else if (const int gone = window_.window->failed_member(); gone >= 0 && operation.plan == nullptr) {
+  } else if (const int gone = window_.window->failed_member(); gone >= 0 && (operation.small || agreeing_)) {
     if (small_.needs(gone)) {
       fail(Error(ErrorCode::kPeerFailed, fmt::format("rank {} died or left", gone), {window_.rank, gone, -1}));
     }
@@ -163,7 +205,9 @@ std::string Executor::waiting_for() const {
   if (idle()) return "nothing";
   const Operation& operation = *queue_[first_];
   std::string text = to_string(operation.fingerprint);
-  if (operation.plan == nullptr) return fmt::format("{} ({})", text, small_.waiting_for());
+  if (agreeing_) return fmt::format("what ranks say of earlier calls, before {}: {}", text, small_.waiting_for());
+  if (operation.small) return fmt::format("{} ({})", text, small_.waiting_for());
+  if (!running_) return text;
   const auto place = [&](int segment, int step) {
     const auto& steps = operation.plan->steps;
     return fmt::format("{} ({}): segment {}, {}", text, operation.plan->algorithm, segment,

@@ -2,6 +2,7 @@
 // given.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "collectives/lane.h"
 #include "collectives/mapped_lane.h"
 #include "collectives/operation.h"
+#include "collectives/planner.h"
 #include "collectives/small_exchange.h"
 #include "collectives/work_table.h"
 
@@ -18,12 +20,12 @@ namespace peal {
 class Executor {
  public:
   // Lane i uses connections on channel first_channel + i. `window` may be null: then there are no small operations.
-  Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel);
+  Executor(Endpoint& endpoint, Window* window, WorkTable& works, int first_channel, Planner& planner);
 
   // An operation to fill in (reused ones keep their memory), then to be handed to submit().
   Operation& prepare();
   void submit();
-  // The same for an operation without a plan, when idle(): begins it and polls up to `polls` times. True when it is
+  // The same for a small operation, when idle(): begins it and polls up to `polls` times. True when it is
   // done, and was never queued; nothing on this way allocates or looks at a clock.
   bool submit_small(int polls);
 
@@ -38,6 +40,8 @@ class Executor {
 
  private:
   bool start(Operation& operation) noexcept;
+  void start_planned(Operation& operation);
+  bool agree(Operation& operation) noexcept;
   bool advance(Operation& operation, bool* done) noexcept;
   void finish(Operation& operation) noexcept;
   void look_at_group() noexcept;
@@ -49,6 +53,7 @@ class Executor {
   GroupWindow window_;
   WorkTable& works_;
   int first_channel_;
+  Planner& planner_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   MappedLane mapped_;
   SmallExchange small_;
@@ -56,6 +61,10 @@ class Executor {
   std::vector<std::unique_ptr<Operation>> queue_, spare_;
   size_t first_ = 0;
   bool running_ = false;
+  std::optional<std::chrono::steady_clock::time_point> measured_from_;  // the running one
+  bool agreeing_ = false;                                               // about how to run the next one
+  Operation agreement_;
+  std::vector<double> agreed_;
   std::optional<Error> failure_;
 };
 

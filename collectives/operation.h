@@ -10,6 +10,7 @@
 #include "collectives/block_map.h"
 #include "collectives/fingerprint.h"
 #include "collectives/plan.h"
+#include "collectives/select.h"
 
 namespace peal {
 
@@ -23,18 +24,26 @@ struct SymmetricView {
 };
 
 struct Operation {
-  const Plan* plan = nullptr;  // null: by SmallExchange
+  // What is asked for.
+  Collective collective = Collective::kBarrier;
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   BlockMap input_map, output_map;
   DataType type = DataType::kUint8;
   ReduceOp op = ReduceOp::kSum;
   double factor = 1;  // kPremulSum
-  int channels = 1;
-  size_t segment_bytes = 0;  // of all chunks together; 0: everything in one segment
   SymmetricView symmetric;
   Fingerprint fingerprint;
-  uint32_t slot = 0;  // whom to tell (Communicator's table of Works)
+  bool small = false;  // by SmallExchange, without a plan
+  bool in_place = false;
+  bool whole_buffer = true;  // the maps cut one buffer of fingerprint.count elements into the plan's chunks
+  size_t bytes = 0;          // of the larger buffer, as ranks know it alike
+  Circumstances circumstances;
+  // How it is done: filled in when it starts (planner.h).
+  const Plan* plan = nullptr;
+  int channels = 1;
+  size_t segment_bytes = 0;  // of all chunks together; 0: everything in one segment
+  uint32_t slot = 0;         // whom to tell (Communicator's table of Works)
 
   // The map that gives scratch and shared slots their lengths: that of the side with plan->chunks chunks.
   const BlockMap& block_map() const noexcept { return input_chunks(*plan) == plan->chunks ? input_map : output_map; }

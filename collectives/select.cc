@@ -34,6 +34,9 @@ constexpr int kSimulatedRanks = 64;
 constexpr std::array<size_t, 3> kSegments = {64 << 10, 256 << 10, 1 << 20};
 constexpr std::array<int, 2> kMoreChannels = {2, 4};
 
+// Where ranks may know different counts, all decide as for this many bytes.
+constexpr size_t kUnknownBytes = 1 << 20;
+
 // The first ranks along the ring, which become ranks 0, 1, ... in that order.
 JobShape sample_of(const JobShape& job) {
   JobShape sample = job;
@@ -103,12 +106,14 @@ std::vector<Plan> Selector::sample_plans(const Algorithm& algorithm) const {
   return plans;
 }
 
-Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
+Choice Selector::best(const Algorithm& algorithm, size_t bytes, Circumstances circumstances) const {
   const std::vector<Plan> plans = sample_plans(algorithm);
   Choice best{&algorithm, 1, 0, -1};
   const auto consider = [&](int channels, size_t segment) {
-    const double ns =
-        simulate(plans, sample_.costs, {static_cast<double>(bytes), channels, static_cast<double>(segment)});
+    const double ns = simulate(
+        plans, sample_.costs,
+        {static_cast<double>(bytes), channels, static_cast<double>(segment),
+         algorithm.needs == Needs::kReadable && !circumstances.symmetric && job_.reach == Window::Reach::kFetch});
     if (best.expected_ns < 0 || ns < best.expected_ns) best = {&algorithm, channels, segment, ns};
   };
   if (plans[0].needs_window()) {
@@ -127,35 +132,29 @@ Choice Selector::best(const Algorithm& algorithm, size_t bytes) const {
   return best;
 }
 
-std::vector<Choice> Selector::rank(Collective collective, size_t bytes, Circumstances circumstances) const {
+uint32_t Selector::size_class(Collective collective, size_t bytes, Circumstances circumstances) noexcept {
+  if (!circumstances.same_counts_known) bytes = kUnknownBytes;
+  const auto power = static_cast<uint32_t>(std::bit_width(bytes));
+  return (static_cast<uint32_t>(collective) << 16) | (power << 8) | (circumstances.symmetric ? 2U : 0U) |
+         (circumstances.same_counts_known ? 1U : 0U);
+}
+
+std::vector<Choice> Selector::ranked(Collective collective, size_t bytes, Circumstances circumstances) const {
+  if (!circumstances.same_counts_known) bytes = kUnknownBytes;
+  const size_t representative = bytes == 0 ? 1 : std::bit_floor(bytes) + std::bit_floor(bytes) / 2;
   std::vector<Choice> choices;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.collective != collective || !filter_.allows(algorithm)) continue;
-    if (possible(algorithm, circumstances)) choices.push_back(best(algorithm, bytes));
+    if (possible(algorithm, circumstances)) choices.push_back(best(algorithm, representative, circumstances));
   }
   std::stable_sort(choices.begin(), choices.end(),
                    [](const Choice& a, const Choice& b) { return a.expected_ns < b.expected_ns; });
-  return choices;
-}
-
-const Choice& Selector::choose(Collective collective, size_t bytes, Circumstances circumstances) {
-  // Where ranks may know different counts, all decide as for one megabyte.
-  if (!circumstances.same_counts_known) bytes = 1 << 20;
-  const auto size_class = static_cast<uint32_t>(std::bit_width(bytes));
-  const uint32_t key = (static_cast<uint32_t>(collective) << 16) | (size_class << 8) |
-                       (circumstances.symmetric ? 2U : 0U) | (circumstances.same_counts_known ? 1U : 0U);
-  const auto found = chosen_.find(key);
-  if (found != chosen_.end()) return found->second;
-  const size_t representative = bytes == 0 ? 1 : std::bit_floor(bytes) + std::bit_floor(bytes) / 2;
-  const std::vector<Choice> choices = rank(collective, representative, circumstances);
-  if (choices.empty()) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("no algorithm for {} is left: PEAL_ALGO allows none that can run here ({})", name_of(collective),
-                    job_.has_window ? "this call's buffers are not in symmetric memory, or counts differ"
-                                    : "no transport in use maps all ranks' memory"));
-  }
-  return chosen_.emplace(key, choices.front()).first->second;
+  if (!choices.empty()) return choices;
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("no algorithm for {} is left: PEAL_ALGO allows none that can run here ({})", name_of(collective),
+                  job_.has_window ? "this call's buffers are not in symmetric memory, or counts differ"
+                                  : "no transport in use maps all ranks' memory"));
 }
 
 }  // namespace peal

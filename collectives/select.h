@@ -56,12 +56,11 @@ class PEAL_API Selector {
   // `channels` and `segment_bytes` force those when not 0.
   Selector(JobShape job, std::string_view algorithms, int channels, size_t segment_bytes);
 
-  // The fastest for `bytes` (of the larger buffer) out of those that can run. Throws Error(kUnsupported) when PEAL_ALGO
-  // leaves none. Remembers its answers by size class (powers of two).
-  const Choice& choose(Collective collective, size_t bytes, Circumstances circumstances = {});
-
-  // All candidates for a size, fastest first, each at its best channels and segments.
-  std::vector<Choice> rank(Collective collective, size_t bytes, Circumstances circumstances = {}) const;
+  // All that can run for `bytes` (of the larger buffer), fastest first, each at its best channels and segments. Throws
+  // Error(kUnsupported) when PEAL_ALGO leaves none. The same for all sizes of a size class.
+  std::vector<Choice> ranked(Collective collective, size_t bytes, Circumstances circumstances = {}) const;
+  // Powers of two, by collective and circumstances: what is decided alike for them.
+  static uint32_t size_class(Collective collective, size_t bytes, Circumstances circumstances) noexcept;
 
   bool allows(const Algorithm& algorithm) const noexcept { return filter_.allows(algorithm); }
   const JobShape& job() const noexcept { return job_; }
@@ -69,14 +68,13 @@ class PEAL_API Selector {
  private:
   bool possible(const Algorithm& algorithm, Circumstances circumstances) const noexcept;
   std::vector<Plan> sample_plans(const Algorithm& algorithm) const;
-  Choice best(const Algorithm& algorithm, size_t bytes) const;
+  Choice best(const Algorithm& algorithm, size_t bytes, Circumstances circumstances) const;
 
   JobShape job_;
   JobShape sample_;  // what is simulated: the job, or its first ranks along the ring
   AlgorithmFilter filter_;
   int channels_;
   size_t segment_bytes_;
-  std::map<uint32_t, Choice> chosen_;
 };
 
 }  // namespace peal

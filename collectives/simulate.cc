@@ -93,6 +93,7 @@ class Simulation {
   Detail detail_;
   int n_, ranks_, period_, lanes_, segments_, stages_ = 0;
   double share_, hop_ns_;
+  bool fetches_;
   std::vector<Lane> lanes_of_all_;
   std::vector<std::vector<Cost>> steps_;  // by rank
   std::vector<Stamp> core_;
@@ -118,6 +119,7 @@ Simulation::Simulation(std::span<const Plan> plans, const MachineCosts& costs, c
   const double segment_bytes =
       shape.segment_bytes > 0 ? std::min(shape.segment_bytes, shape.bytes / lanes_) : shape.bytes / lanes_;
   share_ = std::max(1.0, costs.ranks_per_core);
+  fetches_ = shape.fetches;
   hop_ns_ = share_ > 1 ? costs.handover_ns : 0;
   lanes_of_all_.resize(static_cast<size_t>(n_ * lanes_));
   core_.resize(static_cast<size_t>(n_));
@@ -153,6 +155,7 @@ void Simulation::cost_steps(int rank, double chunk_bytes) {
     const bool sends = step.kind == StepKind::kSend;
     const double bytes = chunk_bytes * (sends ? step.src : step.dst).count;
     const double reducing = bytes / costs_.reduce_bytes_per_ns, copying = bytes / costs_.copy_bytes_per_ns;
+    const double fetching = costs_.fetch_ns + bytes / costs_.fetch_bytes_per_ns;
     if (sends || step.kind == StepKind::kRecv || step.kind == StepKind::kRecvReduce) {
       const int from = sends ? rank : step.peer, to = sends ? step.peer : rank;
       cost.pair = pair(from, to);
@@ -174,7 +177,9 @@ void Simulation::cost_steps(int rank, double chunk_bytes) {
     } else if (step.kind == StepKind::kReduce) {
       cost.work = reducing;
     } else if (step.kind == StepKind::kReadReduce) {
-      cost.work = reducing * (n_ - 1);
+      cost.work = (reducing + (fetches_ ? fetching : 0)) * (n_ - 1);
+    } else if (step.kind == StepKind::kRead && fetches_) {
+      cost.work = fetching;
     } else if (step.kind != StepKind::kPublish) {
       cost.work = copying;
     }
@@ -215,7 +220,7 @@ Stamp Simulation::over_links(const Cost& cost, const Stamp& ready) {
 bool Simulation::mapped_ready(int rank, int lane, const Step& step, Stamp* ready) {
   const auto index = static_cast<size_t>(lane_of(rank, lane).segment * stages_ + step.stage);
   for (int peer = 0; peer < n_; peer++) {
-    if (peer == rank || (step.kind == StepKind::kRead && peer != step.peer)) continue;
+    if (peer == rank || (step.kind != StepKind::kReadReduce && peer != step.peer)) continue;
     Stamp seen = lane_of(peer, lane).published[index];
     if (seen.at < 0) {
       watchers_[static_cast<size_t>(lane)].push_back(rank);
@@ -295,7 +300,7 @@ bool Simulation::step(int rank, int lane) {
       return false;
     }
     ready = later(ready, from.arrivals[from.taken++]);
-  } else if (step.kind == StepKind::kRead || step.kind == StepKind::kReadReduce) {
+  } else if (step.waits_for_publish()) {
     if (!mapped_ready(rank, lane, step, &ready)) return false;
   }
   Stamp end = on_core(rank, ready, cost.work);

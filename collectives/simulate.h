@@ -41,6 +41,8 @@ struct MachineCosts {
   double mover_bytes_per_ns = 0;       // with links: a core that moves its messages' bytes; 0: it need not
   double copy_bytes_per_ns = 12;
   double reduce_bytes_per_ns = 8;  // of result, for each source
+  double fetch_ns = 600;           // a system call that reads a peer's memory
+  double fetch_bytes_per_ns = 12;  // and its bytes
   double mapped_latency_ns = 150;  // from a publish to its sight by a reader
   double step_ns = 40;
   double ranks_per_core = 1;
@@ -51,6 +53,7 @@ struct ExecutionShape {
   double bytes = 0;  // of the larger buffer, all chunks together
   int channels = 1;
   double segment_bytes = 0;  // of all chunks together; 0: one segment
+  bool fetches = false;      // peers' buffers are read by system calls
 };
 
 // A job that looks the same from every `period`-th rank: rank r does what rank r % period does, with every peer moved

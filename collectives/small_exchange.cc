@@ -77,7 +77,7 @@ bool SmallExchange::takes_from(int member) const noexcept {
   }
 }
 
-void SmallExchange::begin(const Operation& operation) noexcept {
+void SmallExchange::begin(const Operation& operation, bool declares) noexcept {
   operation_ = &operation;
   const Fingerprint& call = operation.fingerprint;
   collective_ = call.collective;
@@ -93,7 +93,7 @@ void SmallExchange::begin(const Operation& operation) noexcept {
     scale(operation.type, scaled_.data(), own_, operation.factor, bytes / operation.element());
     own_ = scaled_.data();
   }
-  group_.declare(call.words());
+  if (declares) group_.declare(call.words());
 }
 
 // The area was last used kTurns calls ago: has everybody finished that? What came from a member since tells, so the

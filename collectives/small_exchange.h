@@ -27,7 +27,8 @@ class SmallExchange {
   static size_t contribution(Collective collective, int ranks, size_t count, size_t element) noexcept;
 
   // Starts `operation` (no v-variant, contribution at most kMostBytes, not empty), which must outlive its end.
-  void begin(const Operation& operation) noexcept;
+  // `declares`: tells the group (GroupWindow::declare).
+  void begin(const Operation& operation, bool declares = true) noexcept;
 
   // True when the operation is done. Never blocks; nothing is written to the output before all that is needed is here.
   bool advance() noexcept;

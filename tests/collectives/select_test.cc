@@ -57,34 +57,38 @@ TEST(Simulate, AnyAlgorithmEndsOnAnyNumberOfRanks) {
 
 TEST(Select, SmallMessagesGoInFewStepsAndLargeOnesMoveFewBytes) {
   Selector selector(job(16, false, {20000, 1}), "", 0, 0);
-  const auto name = [&](size_t bytes) { return selector.choose(Collective::kAllReduce, bytes).algorithm->name; };
+  const auto name = [&](size_t bytes) {
+    return selector.ranked(Collective::kAllReduce, bytes).front().algorithm->name;
+  };
   EXPECT_EQ(name(8), "recursive_doubling");
   EXPECT_THAT(name(256 << 20), ::testing::AnyOf("ring", "halving_doubling"));
 }
 
 TEST(Select, MappedMemoryIsUsedWhereItIs) {
   Selector selector(job(4, true), "", 0, 0);
-  EXPECT_EQ(selector.choose(Collective::kAllReduce, 8).algorithm->name, "one_shot");
-  EXPECT_EQ(selector.choose(Collective::kAllReduce, 1 << 20).algorithm->name, "two_shot");
-  EXPECT_EQ(selector.choose(Collective::kAllReduce, 1 << 20, {.symmetric = true}).algorithm->name, "push");
+  EXPECT_EQ(selector.ranked(Collective::kAllReduce, 8).front().algorithm->name, "one_shot");
+  EXPECT_EQ(selector.ranked(Collective::kAllReduce, 1 << 20).front().algorithm->name, "two_shot");
+  EXPECT_EQ(selector.ranked(Collective::kAllReduce, 1 << 20, {.symmetric = true}).front().algorithm->name, "push");
   // Counts that only some ranks know: mapped memory needs the same segments on all.
-  EXPECT_EQ(selector.choose(Collective::kGather, 1 << 20, {.same_counts_known = false}).algorithm->name, "linear");
+  EXPECT_EQ(selector.ranked(Collective::kGather, 1 << 20, {.same_counts_known = false}).front().algorithm->name,
+            "linear");
 }
 
 TEST(Select, ForcedAndExcludedAlgorithmsAreObeyed) {
   Selector forced(job(4, true), "all_reduce:ring;broadcast:^direct,binomial", 3, 4096);
-  const Choice& choice = forced.choose(Collective::kAllReduce, 8);
+  const Choice choice = forced.ranked(Collective::kAllReduce, 8).front();
   EXPECT_EQ(choice.algorithm->name, "ring");
   EXPECT_EQ(choice.channels, 3);
   EXPECT_EQ(choice.segment_bytes, 4096U);
-  EXPECT_THAT(forced.choose(Collective::kBroadcast, 8).algorithm->name, ::testing::AnyOf("ring", "double_tree"));
-  EXPECT_THAT(forced.rank(Collective::kBroadcast, 8), ::testing::SizeIs(2));
+  EXPECT_THAT(forced.ranked(Collective::kBroadcast, 8).front().algorithm->name,
+              ::testing::AnyOf("ring", "double_tree"));
+  EXPECT_THAT(forced.ranked(Collective::kBroadcast, 8), ::testing::SizeIs(2));
 }
 
 TEST(Select, AForcedAlgorithmThatCannotRunIsAnError) {
   Selector selector(job(4, false), "all_reduce:two_shot", 0, 0);
   try {
-    selector.choose(Collective::kAllReduce, 8);
+    selector.ranked(Collective::kAllReduce, 8);
     FAIL() << "chose something";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
@@ -96,8 +100,8 @@ TEST(Select, EveryRankMakesTheSameChoice) {
   Selector a(job(6, true), "", 0, 0), b(job(6, true), "", 0, 0);
   for (int collective = 0; collective < kCollectives; collective++) {
     for (size_t bytes = 1; bytes < (size_t{1} << 31); bytes *= 8) {
-      const Choice &one = a.choose(static_cast<Collective>(collective), bytes),
-                   &two = b.choose(static_cast<Collective>(collective), bytes + bytes / 4);
+      const Choice one = a.ranked(static_cast<Collective>(collective), bytes).front(),
+                   two = b.ranked(static_cast<Collective>(collective), bytes + bytes / 4).front();
       EXPECT_EQ(one.algorithm, two.algorithm);
       EXPECT_EQ(one.segment_bytes, two.segment_bytes);
     }

@@ -87,7 +87,7 @@ int show_explanation(const ExplainedCall& call, bool as_json) {
   const TransportProperties properties = TransportsAtHand().properties_of(call.transport);
   const Selector selector(job_of(call, properties, settings.topo_file), settings.algo,
                           static_cast<int>(settings.channels), settings.segment_size);
-  const std::vector<Choice> choices = selector.rank(collective, bytes, {.symmetric = properties.maps_peer_memory});
+  const std::vector<Choice> choices = selector.ranked(collective, bytes, {.symmetric = properties.maps_peer_memory});
   if (as_json) {
     print_json(choices);
     return 0;

@@ -167,9 +167,6 @@ void Measurement::time(const Shape& shape, bool in_place, Timing* timing) {
 
 Timing Measurement::measure_place(const Shape& shape, bool in_place) {
   Timing timing;
-  if (!case_.collective().empty()) {
-    timing.algorithm = communicator_.algorithm_for(case_.collective(), shape.bytes, options_.local_register == 2);
-  }
   const Pattern pattern(shape.type, shape.op, case_.reduces(), shape.ranks);
   const bool checked = options_.checks > 0 && case_.has_sizes();
   if (checked) timing.wrong = 0;
@@ -180,6 +177,12 @@ Timing Measurement::measure_place(const Shape& shape, bool in_place) {
   }
   // Timed iterations must give the right result too; in place they go on from each other's.
   if (checked && !in_place) fill(shape, pattern, in_place);
+  if (!case_.collective().empty()) {
+    const bool symmetric = options_.local_register == 2;
+    const int trials = communicator_.calls_to_settle(case_.collective(), shape.bytes, symmetric);
+    for (int i = 0; i < trials; i++) run_once(shape, buffers(shape, in_place, static_cast<size_t>(i)));
+    timing.algorithm = communicator_.algorithm_for(case_.collective(), shape.bytes, symmetric);
+  }
   for (int i = 0; i < options_.warmup; i++) run_once(shape, buffers(shape, in_place, static_cast<size_t>(i)));
   time(shape, in_place, &timing);
   if (checked && !in_place) *timing.wrong += count_wrong(shape, pattern, in_place);
