@@ -16,6 +16,8 @@ namespace {
 constexpr int kPointToPointChannel = 0;
 constexpr int kFirstLaneChannel = 1;
 constexpr int kDefaultSpins = 2000;
+// Of a small operation before the general way of waiting, which looks after everything else too, takes over.
+constexpr int kQuickYields = 64;
 
 std::vector<RosterEntry> exchange_roster(const Settings& settings, const Machine& machine,
                                          const TransportChoice& choice, const std::vector<std::string>& names,
@@ -166,6 +168,7 @@ void CommunicatorState::look(Deadline::Clock::time_point& moved_at, bool moved) 
 }
 
 void CommunicatorState::wait(uint32_t slot) {
+  if (!thread_.joinable() && point_to_point_->idle()) executor_->hurry_small(spins_, kQuickYields);
   Idle idle = make_idle();
   auto moved_at = Deadline::Clock::time_point();
   bool moved_since = true;
@@ -429,7 +432,7 @@ void CommunicatorState::run(const Call& call) {
   Operation& operation = executor_->prepare();
   fill_small(operation, call);
   sequence_++;
-  if (executor_->submit_small(spins_)) return;
+  if (executor_->submit_small(spins_, kQuickYields)) return;
   operation.slot = works_.open(1);
   wait(operation.slot);
 }

@@ -48,15 +48,31 @@ void Executor::submit() {
   spare_.pop_back();
 }
 
-bool Executor::submit_small(int polls) {
-  Operation& operation = *spare_.back();
-  small_.begin(operation);
-  for (int i = 0; i <= polls; i++) {
+bool Executor::submit_small(int spins, int yields) {
+  small_.begin(*spare_.back());
+  if (poll_small(spins, yields)) return true;
+  submit();
+  running_ = true;
+  return false;
+}
+
+void Executor::hurry_small(int spins, int yields) noexcept {
+  if (failure_ || idle() || agreeing_ || !queue_[first_]->small) return;
+  Operation& operation = *queue_[first_];
+  if (!running_) small_.begin(operation);
+  running_ = true;
+  if (poll_small(spins, yields)) finish(operation);
+}
+
+bool Executor::poll_small(int spins, int yields) noexcept {
+  for (int i = 0; i <= spins; i++) {
     if (small_.advance()) return true;
     relax();
   }
-  submit();
-  running_ = true;
+  for (int i = 0; i < yields; i++) {
+    sched_yield();
+    if (small_.advance()) return true;
+  }
   return false;
 }
 

@@ -25,9 +25,12 @@ class Executor {
   // An operation to fill in (reused ones keep their memory), then to be handed to submit().
   Operation& prepare();
   void submit();
-  // The same for a small operation, when idle(): begins it and polls up to `polls` times. True when it is
+  // The same for a small operation, when idle(): begins it, polls up to `spins` times and then, giving way in between, up
+  // to `yields` times. True when it is
   // done, and was never queued; nothing on this way allocates or looks at a clock.
-  bool submit_small(int polls);
+  bool submit_small(int spins, int yields);
+  // Polls like that for the operation under way, if it is a small one.
+  void hurry_small(int spins, int yields) noexcept;
 
   // Moves what can move; true when anything did.
   bool advance() noexcept;
@@ -39,6 +42,7 @@ class Executor {
   std::string waiting_for() const;
 
  private:
+  bool poll_small(int spins, int yields) noexcept;
   bool start(Operation& operation) noexcept;
   void start_planned(Operation& operation);
   bool agree(Operation& operation) noexcept;
