@@ -30,7 +30,8 @@ void PointToPoint::queue(std::deque<Message>& queue, Peer& peer, void* data, siz
   Message message{};
   message.data = static_cast<std::byte*>(data);
   message.bytes = count * size_of(type);
-  message.header = message.expected = {count, static_cast<uint64_t>(type)};
+  message.header.count = message.expected.count = count;
+  message.header.type = message.expected.type = static_cast<uint64_t>(type);
   message.slot = slot;
   queue.push_back(message);
   if (std::find(active_.begin(), active_.end(), &peer) == active_.end()) active_.push_back(&peer);
@@ -39,6 +40,8 @@ void PointToPoint::queue(std::deque<Message>& queue, Peer& peer, void* data, siz
 void PointToPoint::send(const void* data, size_t count, DataType type, int rank, uint32_t slot) {
   Peer& to = peer(rank);
   queue(to.sends, to, const_cast<void*>(data), count, type, slot);
+  Message& message = to.sends.back();
+  if (message.is_inline() && message.bytes > 0) std::memcpy(message.header.bytes.data(), data, message.bytes);
 }
 
 void PointToPoint::recv(void* data, size_t count, DataType type, int rank, uint32_t slot) {
@@ -85,7 +88,7 @@ bool PointToPoint::post_sends(Peer& peer) noexcept {
       message.header_posted = moved = true;
       message.last_target = ++peer.send_operations;
     }
-    while (message.posted < message.bytes) {
+    while (!message.is_inline() && message.posted < message.bytes) {
       const size_t bytes = std::min(kSegmentBytes, message.bytes - message.posted);
       if (!posted(peer.connection->post_send(message.data + message.posted, bytes), peer)) return moved;
       message.posted += bytes;
@@ -107,7 +110,10 @@ bool PointToPoint::post_recvs(Peer& peer) noexcept {
     }
     if (peer.connection->recvs_done() < message.header_target) return moved;
     if (!header_matches(peer, message)) return moved;
-    while (message.posted < message.bytes) {
+    if (message.is_inline() && message.bytes > 0) {
+      std::memcpy(message.data, message.header.bytes.data(), message.bytes);
+    }
+    while (!message.is_inline() && message.posted < message.bytes) {
       const size_t bytes = std::min(kSegmentBytes, message.bytes - message.posted);
       if (!posted(peer.connection->post_recv(message.data + message.posted, bytes), peer)) return moved;
       message.posted += bytes;
@@ -120,7 +126,7 @@ bool PointToPoint::post_recvs(Peer& peer) noexcept {
 
 // Nothing of the receive buffer is written before both ends agree.
 bool PointToPoint::header_matches(Peer& peer, Message& message) noexcept {
-  if (message.header == message.expected) return true;
+  if (message.header.same_kind(message.expected)) return true;
   const auto describe = [](const Header& header) {
     const bool known = header.type < static_cast<uint64_t>(kDataTypes);
     return fmt::format("{} x {}", header.count, known ? name_of(static_cast<DataType>(header.type)) : "unknown type");

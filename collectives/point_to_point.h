@@ -1,5 +1,6 @@
-// Sends and receives between two ranks. A message is a header (what it is) and its bytes in segments, which flow while
-// later ones, and later messages, are already posted: what pipeline parallelism runs on.
+// Sends and receives between two ranks. A message is a header (what it is, and all of a message of a few bytes) and its
+// bytes in segments, which flow while later ones, and later messages, are already posted: what pipeline parallelism runs
+// on.
 #pragma once
 
 #include <array>
@@ -33,9 +34,13 @@ class PointToPoint {
 
  private:
   struct Header {
+    static constexpr size_t kInline = 24;  // with the rest 40 bytes, which a ring passes on in one cache line
+
     uint64_t count = 0;
     uint64_t type = 0;
-    bool operator==(const Header&) const = default;
+    std::array<std::byte, kInline> bytes{};  // of a message that has no more
+
+    bool same_kind(const Header& other) const noexcept { return count == other.count && type == other.type; }
   };
   struct Message {
     std::byte* data;  // not written when sending
@@ -48,7 +53,7 @@ class PointToPoint {
     bool header_arrived = false;
     uint64_t header_target = 0;
     uint64_t last_target = 0;
-    bool all_posted() const { return header_posted && posted == bytes; }
+    bool is_inline() const { return bytes <= Header::kInline; }
   };
   struct Peer {
     int rank = -1;
