@@ -43,7 +43,7 @@ constexpr Bounds kBounds[] = {
 
 struct Choice {
   std::string_view name;
-  std::array<std::string_view, 3> words;  // empty ones are padding
+  std::array<std::string_view, 4> words;  // empty ones are padding
 };
 constexpr Choice kChoices[] = {
 #define ONE_OF(name, ...) {"PEAL_" #name, {__VA_ARGS__}},

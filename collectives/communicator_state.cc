@@ -65,8 +65,9 @@ CommunicatorState::CommunicatorState(int rank, int ranks, const JobKey& key, std
   const Roster& all = endpoint_->roster();
   JobShape job{ranks, machine_costs(all.places(), paths, all.most_ranks_per_core()), window_ != nullptr, reach,
                placement_};
-  planner_ = std::make_unique<Planner>(rank, std::move(job), settings_->algo, static_cast<int>(settings_->channels),
-                                       settings_->segment_size, settings_->tune, log_);
+  planner_ =
+      std::make_unique<Planner>(rank, std::move(job), settings_->algo, static_cast<int>(settings_->channels),
+                                settings_->segment_size, settings_->tune, parse_streaming(settings_->streaming), log_);
   point_to_point_.emplace(*endpoint_, works_, kPointToPointChannel);
   executor_.emplace(*endpoint_, window_.get(), works_, kFirstLaneChannel, *planner_);
 
@@ -368,8 +369,11 @@ void CommunicatorState::fill(Operation& operation, const Call& call, bool in_pla
   fingerprint.variant = call.variant;
   if (target != nullptr) {
     operation.symmetric = {source->bases, target->bases};
-    fingerprint.symmetric_offset =
-        static_cast<uint64_t>(operation.output - target->bases[static_cast<size_t>(rank_)]) + 1;
+    // Of the side that begins where it does on every rank: in place the other one lies inside it.
+    const bool input_leads = one_block(call.collective, false);
+    const std::byte* leading = input_leads ? operation.input : operation.output;
+    const auto& bases = input_leads ? source->bases : target->bases;
+    fingerprint.symmetric_offset = static_cast<uint64_t>(leading - bases[static_cast<size_t>(rank_)]) + 1;
   }
   operation.fingerprint = fingerprint;
 }

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/streaming_copy.h"
+
 namespace peal {
 namespace {
 
@@ -149,6 +151,7 @@ bool MappedLane::advance() noexcept {
       moved = true;
     }
     if (cursor_.at_end_of_segment()) {
+      if (operation_->streaming != Streaming::kNever) streaming_fence();
       auto& finished = group_.line(plan_->rank, WindowLines::kFinished).counter;
       finished.store(epoch_ + cursor_.segment() + 1, std::memory_order_release);
     }
@@ -218,12 +221,28 @@ void MappedLane::copy(const Chunks& dst, const Chunks& src) noexcept {
     if (scales) {
       scale(operation_->type, target.data, source.data, operation_->factor, source.count);
     } else {
-      std::memcpy(target.data, source.data, source.count * element_);
+      const size_t bytes = source.count * element_;
+      if (dst.space == Space::kShared) {
+        copy_to_peers(target.data, source.data, bytes, src.space != Space::kInput);
+      } else {
+        std::memcpy(target.data, source.data, bytes);
+      }
     }
   }
 }
 
+// What others will read.
+void MappedLane::copy_to_peers(std::byte* to, const std::byte* from, size_t bytes, bool results) const noexcept {
+  const Streaming streaming = operation_->streaming;
+  if (streaming == Streaming::kAll || (streaming == Streaming::kResults && results)) {
+    streaming_copy(to, from, bytes);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
 void MappedLane::publish(const Step& step) noexcept {
+  if (operation_->streaming != Streaming::kNever) streaming_fence();
   const uint64_t number = epoch_ + cursor_.segment();
   Window::Line& line = group_.line(plan_->rank, WindowLines::kPublished + number % kWindowTurns);
   if (step.stage == 0) {
@@ -311,7 +330,7 @@ bool MappedLane::reduce_piece(const Step& step, std::span<const Step> writes, in
     if (!gather_sources(step, i, at, count)) return false;
     reduce(operation_->type, operation_->op, target + at * element_, sources_, count);
     for (const Step& write : writes) {
-      std::memcpy(mapped(write.peer, write.dst, i) + at * element_, target + at * element_, count * element_);
+      copy_to_peers(mapped(write.peer, write.dst, i) + at * element_, target + at * element_, count * element_, true);
     }
   }
   return true;
@@ -357,7 +376,7 @@ bool MappedLane::fetch(int peer, uint64_t from, void* to, size_t bytes) noexcept
 void MappedLane::write(const Step& step) noexcept {
   for (int i = 0; i < step.src.count; i++) {
     const Piece source = piece(step.src, i);
-    if (source.count > 0) std::memcpy(mapped(step.peer, step.dst, i), source.data, source.count * element_);
+    if (source.count > 0) copy_to_peers(mapped(step.peer, step.dst, i), source.data, source.count * element_, true);
   }
 }
 

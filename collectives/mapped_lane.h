@@ -45,7 +45,7 @@ class MappedLane {
     size_t count = 0;
   };
   struct Peer {
-    double factor = 1;  // kPremulSum: for what this rank reads of its contribution
+    double factor = 1;                  // kPremulSum: for what this rank reads of its contribution
     uint64_t finished = 0;              // segments that it is known to have finished
     bool checked = false;               // it makes the same call
     std::array<uint64_t, 2> buffers{};  // its input and output, as addresses or offsets
@@ -63,6 +63,7 @@ class MappedLane {
   bool finished_by_all(uint64_t segments) noexcept;
   bool issue(const Step& step) noexcept;
   void copy(const Chunks& dst, const Chunks& src) noexcept;
+  void copy_to_peers(std::byte* to, const std::byte* from, size_t bytes, bool results) const noexcept;
   void publish(const Step& step) noexcept;
   bool published(int peer, int stage) noexcept;
   bool read(const Step& step) noexcept;
@@ -93,7 +94,7 @@ class MappedLane {
 
   std::vector<Peer> peers_;
   std::vector<std::byte> scratch_;
-  std::vector<std::byte> blocks_;   // by rank: one of what is to be reduced, fetched or multiplied
+  std::vector<std::byte> blocks_;  // by rank: one of what is to be reduced, fetched or multiplied
   std::vector<const void*> sources_;
 };
 

@@ -43,7 +43,8 @@ struct Operation {
   const Plan* plan = nullptr;
   int channels = 1;
   size_t segment_bytes = 0;  // of all chunks together; 0: everything in one segment
-  uint32_t slot = 0;         // whom to tell (Communicator's table of Works)
+  Streaming streaming = Streaming::kNever;
+  uint32_t slot = 0;  // whom to tell (Communicator's table of Works)
 
   // The map that gives scratch and shared slots their lengths: that of the side with plan->chunks chunks.
   const BlockMap& block_map() const noexcept { return input_chunks(*plan) == plan->chunks ? input_map : output_map; }

@@ -7,31 +7,50 @@
 namespace peal {
 namespace {
 
-constexpr size_t kMostCandidates = 5;
+constexpr size_t kMostAlgorithms = 4;
 constexpr double kWorthTrying = 4;  // times the least expected: the model knows no better
-// Calls from one round of trials to the next: 25 trials, some of which take twice as long, are then under 1 %.
+// Calls from one round of trials to the next: 40 trials at most, some of which take twice as long, are then under 1 %.
 constexpr uint32_t kCallsBetweenRounds = 4096;
 // A new choice must win by this much, so that noise doesn't flip it.
 constexpr double kWin = 0.95;
 
 // Segments of plans through slots that are worth trying besides the default of 64 KiB, for messages of several of them.
 constexpr size_t kLongSegment = 256 << 10;
+// Smaller messages stay in caches that cores share.
+constexpr size_t kLeastStreamed = 64 << 10;
 
-std::vector<Choice> candidates_of(std::vector<Choice> ranked, size_t bytes, bool tries) {
+// The same algorithm, written and cut otherwise: how far apart cores are decides which is faster.
+void add_variants(std::vector<Choice>& candidates, size_t bytes, bool cuts, bool streams) {
+  const auto written = std::find_if(candidates.begin(), candidates.end(), [](const Choice& choice) {
+    return choice.algorithm->needs == Needs::kWindow || choice.algorithm->needs == Needs::kSymmetric;
+  });
+  if (written == candidates.end()) return;
+  const Choice plain = *written;
+  const bool through_slots = plain.algorithm->needs == Needs::kWindow;
+  const auto add = [&](size_t segment, Streaming streaming) {
+    candidates.push_back(plain);
+    candidates.back().segment_bytes = segment;
+    candidates.back().streaming = streaming;
+  };
+  cuts = cuts && through_slots && plain.segment_bytes == 0 && bytes >= 4 * kLongSegment;
+  if (cuts) add(kLongSegment, plain.streaming);
+  if (!streams || bytes < kLeastStreamed) return;
+  add(plain.segment_bytes, Streaming::kResults);
+  if (!through_slots) return;
+  add(plain.segment_bytes, Streaming::kAll);
+  if (cuts) add(kLongSegment, Streaming::kResults);
+}
+
+std::vector<Choice> candidates_of(std::vector<Choice> ranked, size_t bytes, bool tries,
+                                  std::optional<Streaming> streaming) {
+  for (Choice& choice : ranked) choice.streaming = streaming.value_or(Streaming::kNever);
   const Choice best = ranked.front();
   if (!tries || best.algorithm->needs == Needs::kConnections) return {best};
   std::erase_if(ranked, [&](const Choice& choice) {
     return choice.algorithm->needs == Needs::kConnections || choice.expected_ns > kWorthTrying * best.expected_ns;
   });
-  if (ranked.size() > kMostCandidates - 1) ranked.resize(kMostCandidates - 1);
-  if (bytes >= 4 * kLongSegment && best.segment_bytes == 0) {
-    const auto slots = std::find_if(ranked.begin(), ranked.end(),
-                                    [](const Choice& choice) { return choice.algorithm->needs == Needs::kWindow; });
-    if (slots != ranked.end()) {
-      ranked.push_back(*slots);
-      ranked.back().segment_bytes = kLongSegment;
-    }
-  }
+  if (ranked.size() > kMostAlgorithms) ranked.resize(kMostAlgorithms);
+  add_variants(ranked, bytes, true, !streaming);
   return ranked;
 }
 
@@ -42,15 +61,19 @@ uint32_t Planner::SizeClass::trials() const noexcept {
 }
 
 Planner::Planner(int rank, JobShape job, std::string_view algorithms, int channels, size_t segment_bytes, bool tries,
-                 Log& log)
-    : rank_(rank), selector_(std::move(job), algorithms, channels, segment_bytes), tries_(tries), log_(log) {}
+                 std::optional<Streaming> streaming, Log& log)
+    : rank_(rank),
+      selector_(std::move(job), algorithms, channels, segment_bytes),
+      tries_(tries),
+      streaming_(streaming),
+      log_(log) {}
 
 Planner::SizeClass& Planner::size_class(Collective collective, size_t bytes, Circumstances circumstances) {
   const uint32_t key = Selector::size_class(collective, bytes, circumstances);
   const auto known = classes_.find(key);
   if (known != classes_.end()) return known->second;
   SizeClass made;
-  made.candidates = candidates_of(selector_.ranked(collective, bytes, circumstances), bytes, tries_);
+  made.candidates = candidates_of(selector_.ranked(collective, bytes, circumstances), bytes, tries_, streaming_);
   made.ns.resize(made.candidates.size());
   made.median_ns.resize(made.candidates.size());
   return classes_.emplace(key, std::move(made)).first->second;
@@ -84,12 +107,13 @@ void Planner::agree(const Operation& operation, std::span<const double> worst) {
     if (worst[i] < worst[best] * (best == known.chosen ? kWin : 1)) best = i;
   }
   if (log_.enabled(LogLevel::kInfo)) {
-    const Choice& choice = known.candidates[best];
-    log_.info(
-        fmt::format("{} of {} bytes: {}{} took {:.1f} us on the slowest rank, the best of {} tried{}",
-                    name_of(operation.collective), operation.bytes, choice.algorithm->name,
-                    choice.segment_bytes > 0 ? fmt::format(" in {} KiB segments", choice.segment_bytes >> 10) : "",
-                    worst[best] / 1e3, worst.size(), best == known.chosen ? "" : ", chosen now"));
+    std::string tried;
+    for (size_t i = 0; i < worst.size(); i++) {
+      tried += fmt::format("{}{} {:.1f}", i == 0 ? "" : ", ", to_string(known.candidates[i]), worst[i] / 1e3);
+    }
+    log_.info(fmt::format("{} of about {} bytes: {}{}; tried, us on the slowest rank: {}",
+                          name_of(operation.collective), operation.bytes, to_string(known.candidates[best]),
+                          best == known.chosen ? "" : ", chosen now", tried));
   }
   known.chosen = best;
   known.calls++;
@@ -103,6 +127,7 @@ bool Planner::plan(Operation& operation) {
   operation.plan = &cached_plan(*choice.algorithm, operation.fingerprint.root, operation.in_place);
   operation.channels = choice.channels;
   operation.segment_bytes = choice.segment_bytes;
+  operation.streaming = choice.streaming;
   if (operation.whole_buffer) {
     operation.input_map.set_parts(operation.fingerprint.count, operation.plan->chunks);
     operation.output_map.set_parts(operation.fingerprint.count, operation.plan->chunks);

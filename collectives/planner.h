@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ class Planner {
  public:
   // `tries`: false: what the model says first is taken.
   Planner(int rank, JobShape job, std::string_view algorithms, int channels, size_t segment_bytes, bool tries,
-          Log& log);
+          std::optional<Streaming> streaming, Log& log);
 
   const Selector& selector() const noexcept { return selector_; }
 
@@ -64,6 +65,7 @@ class Planner {
   int rank_;
   Selector selector_;
   bool tries_;
+  std::optional<Streaming> streaming_;  // forced
   Log& log_;
   std::map<uint32_t, SizeClass> classes_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;

@@ -34,6 +34,8 @@ constexpr int kSimulatedRanks = 64;
 constexpr std::array<size_t, 3> kSegments = {64 << 10, 256 << 10, 1 << 20};
 constexpr std::array<int, 2> kMoreChannels = {2, 4};
 
+constexpr std::array<std::string_view, 3> kStreamingNames = {"never", "results", "all"};
+
 // Where ranks may know different counts, all decide as for this many bytes.
 constexpr size_t kUnknownBytes = 1 << 20;
 
@@ -52,6 +54,21 @@ JobShape sample_of(const JobShape& job) {
 }
 
 }  // namespace
+
+std::string_view name_of(Streaming streaming) noexcept { return kStreamingNames[static_cast<size_t>(streaming)]; }
+
+std::string to_string(const Choice& choice) {
+  std::string text(choice.algorithm->name);
+  if (choice.segment_bytes > 0) text += fmt::format(" in {} KiB", choice.segment_bytes >> 10);
+  if (choice.streaming != Streaming::kNever) text += fmt::format(", {} past the caches", name_of(choice.streaming));
+  return text;
+}
+
+std::optional<Streaming> parse_streaming(std::string_view word) noexcept {
+  const auto found = std::find(kStreamingNames.begin(), kStreamingNames.end(), word);
+  if (found == kStreamingNames.end()) return std::nullopt;
+  return static_cast<Streaming>(found - kStreamingNames.begin());
+}
 
 AlgorithmFilter::AlgorithmFilter(std::string_view text) {
   for (const std::string_view part : split(text, ';')) {

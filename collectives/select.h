@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,12 +34,23 @@ struct Circumstances {
                                   // choice must not depend on bytes
 };
 
+// What a plan over mapped memory writes past the caches (base/streaming_copy.h).
+enum class Streaming : uint8_t { kNever, kResults, kAll };
+
+PEAL_API std::string_view name_of(Streaming streaming) noexcept;
+// PEAL_STREAMING; nothing for "auto".
+std::optional<Streaming> parse_streaming(std::string_view word) noexcept;
+
 struct Choice {
   const Algorithm* algorithm = nullptr;
   int channels = 1;
   size_t segment_bytes = 0;  // 0: one segment, or as the window's size says
   double expected_ns = 0;
+  Streaming streaming = Streaming::kNever;
 };
+
+// "two_shot in 256 KiB, results past the caches"
+std::string to_string(const Choice& choice);
 
 // Which algorithms PEAL_ALGO allows: "all_reduce:ring,halving_doubling;broadcast:^direct".
 class PEAL_API AlgorithmFilter {
