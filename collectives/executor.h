@@ -26,7 +26,8 @@ class Executor {
   Operation& prepare();
   void submit();
   // The same for a small operation, when idle(): begins it, polls up to `spins` times and then, giving way in between,
-  // up to `yields` times. True when it is done, and was never queued; nothing on this way allocates or looks at a clock.
+  // up to `yields` times. True when it is done, and was never queued; nothing on this way allocates or looks at a
+  // clock.
   bool submit_small(int spins, int yields);
   // Polls like that for the operation under way, if it is a small one.
   void hurry_small(int spins, int yields) noexcept;

@@ -1,6 +1,6 @@
 // Sends and receives between two ranks. A message is a header (what it is, and all of a message of a few bytes) and its
-// bytes in segments, which flow while later ones, and later messages, are already posted: what pipeline parallelism runs
-// on.
+// bytes in segments, which flow while later ones, and later messages, are already posted: what pipeline parallelism
+// runs on.
 #pragma once
 
 #include <array>
