@@ -63,11 +63,31 @@ SymmetricMemory& SymmetricMemory::operator=(SymmetricMemory&& other) noexcept {
 }
 
 SymmetricMemory::~SymmetricMemory() {
+  if (data_ == nullptr) return;
+  state_->wait_for_memory(data_, bytes_);
+  give_back();
+}
+
+void SymmetricMemory::free() {
+  if (data_ == nullptr) return;
+  const std::string user = state_->user_of_memory(data_, bytes_);
+  if (!user.empty()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("symmetric memory of {} bytes is freed while in use by {}: wait for that first", bytes_, user),
+        {state_->rank(), -1, -1});
+  }
+  give_back();
+}
+
+void SymmetricMemory::give_back() noexcept {
   if (mapped_) {
     state_->free_symmetric(id_);
   } else {
     std::free(data_);
   }
+  data_ = nullptr;
+  bytes_ = 0;
 }
 
 // ---- Checking arguments ----

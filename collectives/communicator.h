@@ -78,9 +78,14 @@ class PEAL_API SymmetricMemory {
     return mapped_;
   }  // false: ordinary memory, since no transport maps all ranks
 
+  // Gives the memory back now. Throws Error(kInvalidArgument) while an operation of this rank on it is under way, and
+  // changes nothing; the destructor waits for such operations instead.
+  void free();
+
  private:
   friend class Communicator;
   friend class CommunicatorState;
+  void give_back() noexcept;
   CommunicatorState* state_ = nullptr;
   void* data_ = nullptr;
   size_t bytes_ = 0;

@@ -168,18 +168,15 @@ void CommunicatorState::look(Deadline::Clock::time_point& moved_at, bool moved) 
   throw *failure_;
 }
 
-void CommunicatorState::wait(uint32_t slot) {
-  if (!thread_.joinable() && point_to_point_->idle()) executor_->hurry_small(spins_, kQuickYields);
+template <class Ended>
+void CommunicatorState::drive_until(Ended ended) {
   Idle idle = make_idle();
   auto moved_at = Deadline::Clock::time_point();
   bool moved_since = true;
   for (;;) {
     {
       const auto lock = drive();
-      if (works_.done(slot)) {
-        works_.close(slot);
-        return;
-      }
+      if (ended()) return;
       if (advance()) {
         idle.moved();
         moved_since = true;
@@ -193,6 +190,15 @@ void CommunicatorState::wait(uint32_t slot) {
     }
     idle.pause();
   }
+}
+
+void CommunicatorState::wait(uint32_t slot) {
+  if (!thread_.joinable() && point_to_point_->idle()) executor_->hurry_small(spins_, kQuickYields);
+  drive_until([&] {
+    if (!works_.done(slot)) return false;
+    works_.close(slot);
+    return true;
+  });
 }
 
 bool CommunicatorState::done(uint32_t slot) {
@@ -215,19 +221,7 @@ void CommunicatorState::progress() {
 }
 
 void CommunicatorState::wait_all() {
-  Idle idle = make_idle();
-  for (;;) {
-    {
-      const auto lock = drive();
-      if (executor_->idle() && point_to_point_->idle()) return;
-      if (advance()) {
-        idle.moved();
-        continue;
-      }
-      throw_if_failed();
-    }
-    idle.pause();
-  }
+  drive_until([&] { return executor_->idle() && point_to_point_->idle(); });
 }
 
 void CommunicatorState::abort(const std::string& reason) {
@@ -482,6 +476,24 @@ SymmetricMemory CommunicatorState::allocate(size_t bytes) {
   memory.data_ = region.bases[static_cast<size_t>(rank_)];
   symmetric_.push_back(std::move(region));
   return memory;
+}
+
+std::string CommunicatorState::user_of_memory(const void* data, size_t bytes) {
+  const auto lock = drive();
+  const auto* begin = static_cast<const std::byte*>(data);
+  const std::string collective = executor_->user_of(begin, begin + bytes);
+  return collective.empty() ? point_to_point_->user_of(begin, begin + bytes) : collective;
+}
+
+void CommunicatorState::wait_for_memory(const void* data, size_t bytes) noexcept {
+  const auto* begin = static_cast<const std::byte*>(data);
+  try {
+    drive_until([&] {
+      return executor_->user_of(begin, begin + bytes).empty() && point_to_point_->user_of(begin, begin + bytes).empty();
+    });
+  } catch (const std::exception&) {
+    // Whoever waits for the operation hears of it.
+  }
 }
 
 void CommunicatorState::free_symmetric(uint64_t id) noexcept {

@@ -84,6 +84,10 @@ class CommunicatorState {
 
   SymmetricMemory allocate(size_t bytes);
   void free_symmetric(uint64_t id) noexcept;
+  // What is under way here with a buffer in [data, data + bytes), in words; or "".
+  std::string user_of_memory(const void* data, size_t bytes);
+  // Until nothing is, or this communicator has failed.
+  void wait_for_memory(const void* data, size_t bytes) noexcept;
 
  private:
   struct SymmetricRegion {
@@ -95,6 +99,8 @@ class CommunicatorState {
   std::unique_lock<std::mutex> drive();
   uint32_t open_slot();
   bool advance() noexcept;
+  template <class Ended>
+  void drive_until(Ended ended);
   Idle make_idle();
   void look(Deadline::Clock::time_point& moved_at, bool moved);
   void throw_if_failed();

@@ -217,6 +217,15 @@ void Executor::look_at_group() noexcept {
   }
 }
 
+std::string Executor::user_of(const std::byte* begin, const std::byte* end) const {
+  for (size_t i = first_; i < queue_.size(); i++) {
+    for (const std::byte* buffer : {queue_[i]->input, static_cast<const std::byte*>(queue_[i]->output)}) {
+      if (buffer >= begin && buffer < end) return to_string(queue_[i]->fingerprint);
+    }
+  }
+  return "";
+}
+
 std::string Executor::waiting_for() const {
   if (idle()) return "nothing";
   const Operation& operation = *queue_[first_];

@@ -37,6 +37,9 @@ class Executor {
   void look() noexcept;  // Lane::look() on every lane
   bool idle() const noexcept { return first_ == queue_.size(); }
 
+  // What is under way or queued with a buffer that begins in [begin, end), in words; or "".
+  std::string user_of(const std::byte* begin, const std::byte* end) const;
+
   const Error* failure() const noexcept { return failure_ ? &*failure_ : nullptr; }
   // What is being waited for, in words: "step 3 (recv ...) of segment 0, all_reduce number 7, ...".
   std::string waiting_for() const;

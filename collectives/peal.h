@@ -147,7 +147,7 @@ PEAL_EXPORT peal_result_t peal_test(peal_work_t work, int* done);
 /* Collective: `bytes` (equal on all ranks) of zeroed memory that every rank of this host maps; collectives in place on
  * it copy nothing. peal_free before peal_comm_destroy. */
 PEAL_EXPORT peal_result_t peal_allocate(peal_comm_t comm, size_t bytes, void** memory);
-PEAL_EXPORT peal_result_t peal_free(peal_comm_t comm, void* memory); /* NULL is legal */
+PEAL_EXPORT peal_result_t peal_free(peal_comm_t comm, void* memory); /* NULL is legal; refused while in use */
 
 #ifdef __cplusplus
 }

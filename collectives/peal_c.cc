@@ -1,4 +1,5 @@
 // The C API: each function turns its arguments into C++ ones, and exceptions into codes.
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <span>
@@ -287,8 +288,13 @@ peal_result_t peal_allocate(peal_comm_t comm, size_t bytes, void** memory) {
 peal_result_t peal_free(peal_comm_t comm, void* memory) {
   if (comm == nullptr) return failed(PEAL_INVALID_ARGUMENT, "the communicator is NULL");
   if (memory == nullptr) return PEAL_OK;
-  const size_t erased =
-      std::erase_if(comm->allocated, [&](const peal::SymmetricMemory& owned) { return owned.data() == memory; });
-  return erased == 1 ? PEAL_OK
-                     : failed(PEAL_INVALID_ARGUMENT, "peal_free: not from peal_allocate on this communicator");
+  const auto owned = std::find_if(comm->allocated.begin(), comm->allocated.end(),
+                                  [&](const peal::SymmetricMemory& each) { return each.data() == memory; });
+  if (owned == comm->allocated.end()) {
+    return failed(PEAL_INVALID_ARGUMENT, "peal_free: not from peal_allocate on this communicator");
+  }
+  return guarded([&] {
+    owned->free();
+    comm->allocated.erase(owned);
+  });
 }

@@ -172,14 +172,31 @@ void PointToPoint::look() noexcept {
   }
 }
 
+namespace {
+
+std::string describe(bool is_send, size_t bytes, int peer) {
+  return fmt::format("{} of {} bytes {} rank {}", is_send ? "send" : "receive", bytes, is_send ? "to" : "from", peer);
+}
+
+}  // namespace
+
 std::string PointToPoint::waiting_for() const {
+  if (active_.empty()) return "nothing";
+  const Peer& peer = *active_.front();
+  const bool is_send = peer.recvs.empty();
+  return describe(is_send, (is_send ? peer.sends : peer.recvs).front().bytes, peer.rank);
+}
+
+std::string PointToPoint::user_of(const std::byte* begin, const std::byte* end) const {
   for (const Peer* peer : active_) {
-    if (!peer->recvs.empty()) {
-      return fmt::format("receive of {} bytes from rank {}", peer->recvs.front().bytes, peer->rank);
+    for (const auto* queue : {&peer->sends, &peer->recvs}) {
+      for (const Message& message : *queue) {
+        if (message.data >= begin && message.data < end)
+          return describe(queue == &peer->sends, message.bytes, peer->rank);
+      }
     }
-    return fmt::format("send of {} bytes to rank {}", peer->sends.front().bytes, peer->rank);
   }
-  return "nothing";
+  return "";
 }
 
 }  // namespace peal

@@ -31,6 +31,8 @@ class PointToPoint {
   bool idle() const noexcept { return active_.empty(); }
   const Error* failure() const noexcept { return failure_ ? &*failure_ : nullptr; }
   std::string waiting_for() const;
+  // The message queued with a buffer that begins in [begin, end), in words; or "".
+  std::string user_of(const std::byte* begin, const std::byte* end) const;
 
  private:
   struct Header {

@@ -23,6 +23,14 @@ struct Destroy {
 };
 using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 
+// hwloc unloads its plugins with the last topology, and what they allocated once for the process is lost then, and
+// allocated again next time. An empty topology that lives as long as the process keeps them.
+void keep_plugins_loaded() {
+  static hwloc_topology_t empty = nullptr;
+  static const int once = hwloc_topology_init(&empty);
+  static_cast<void>(once);
+}
+
 // hwloc leaves out what a cgroup forbids; at the affinity mask it does not look. Devices stay, wherever they hang.
 void cut_to_affinity(hwloc_topology_t topology) {
   const hwloc_bitmap_t bound = hwloc_bitmap_alloc();
@@ -33,6 +41,7 @@ void cut_to_affinity(hwloc_topology_t topology) {
 }
 
 Topology load(Cut cut) {
+  keep_plugins_loaded();
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   Topology topology(raw);

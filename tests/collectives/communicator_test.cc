@@ -140,6 +140,56 @@ TEST_P(Communicators, SymmetricMemoryIsSharedAndCollectivesWorkOnPartsOfIt) {
   }
 }
 
+// In place the side with one block begins elsewhere on every rank; what must agree is where the whole buffer begins.
+TEST_P(Communicators, CollectivesWithBlocksRunInPlaceInSymmetricMemory) {
+  run_job(3, settings(), [](Communicator& c) {
+    constexpr size_t kCount = 5000;
+    const auto n = static_cast<size_t>(c.size()), rank = static_cast<size_t>(c.rank());
+    SymmetricMemory memory = c.allocate(n * kCount * sizeof(int));
+    auto* data = static_cast<int*>(memory.data());
+    for (int round = 0; round < 5; round++) {
+      for (size_t i = 0; i < n * kCount; i++) data[i] = c.rank() + static_cast<int>(i % 100) + round;
+      c.reduce_scatter(data, data + rank * kCount, kCount, DataType::kInt32);
+      for (size_t i = rank * kCount; i < (rank + 1) * kCount; i++) {
+        ASSERT_EQ(data[i], 3 + 3 * (static_cast<int>(i % 100) + round));
+      }
+      c.all_gather(data + rank * kCount, data, kCount, DataType::kInt32);
+      for (size_t i = 0; i < n * kCount; i++) ASSERT_EQ(data[i], 3 + 3 * (static_cast<int>(i % 100) + round));
+    }
+  });
+}
+
+TEST_P(Communicators, SymmetricMemoryInUseIsNotFreed) {
+  run_job(2, settings(), [](Communicator& c) {
+    constexpr size_t kCount = 1 << 20;
+    SymmetricMemory memory = c.allocate(kCount * sizeof(float));
+    auto* data = static_cast<float*>(memory.data());
+    for (size_t i = 0; i < kCount; i++) data[i] = 1;
+    Work work = c.all_reduce_async(data, data, kCount, DataType::kFloat32);
+    try {
+      memory.free();
+      ADD_FAILURE() << "freed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_THAT(error.what(), HasSubstr("in use by all_reduce number"));
+    }
+    work.wait();
+    EXPECT_EQ(data[kCount - 1], 2.0F);
+    c.barrier();  // nobody is inside a collective on it any more
+    memory.free();
+    EXPECT_EQ(memory.data(), nullptr);
+    memory.free();  // nothing is left to free
+    Work last;
+    {
+      SymmetricMemory short_lived = c.allocate(kCount * sizeof(float));
+      auto* numbers = static_cast<float*>(short_lived.data());
+      last = c.all_reduce_async(numbers, numbers, kCount, DataType::kFloat32);
+    }  // its destructor waits for the all-reduce
+    EXPECT_TRUE(last.done());
+    c.barrier();
+  });
+}
+
 TEST_P(Communicators, AProgressThreadFinishesWorkOnItsOwn) {
   Environment environment = settings();
   environment["PEAL_PROGRESS_THREAD"] = "1";
