@@ -38,8 +38,7 @@ struct GroupWindow {
     Window::Line& line = window->line(rank, WindowLines::kDeclared);
     const uint64_t version = line.counter.load(std::memory_order_relaxed);
     line.counter.store(version + 1, std::memory_order_relaxed);  // odd: being written
-    std::atomic_thread_fence(std::memory_order_release);
-    for (size_t i = 0; i < words.size(); i++) line.words[i].store(words[i], std::memory_order_relaxed);
+    for (size_t i = 0; i < words.size(); i++) line.words[i].store(words[i], std::memory_order_release);
     line.counter.store(version + 2, std::memory_order_release);
   }
 
@@ -49,8 +48,8 @@ struct GroupWindow {
     const uint64_t version = line.counter.load(std::memory_order_acquire);
     if (version == 0 || version % 2 != 0) return std::nullopt;
     std::array<uint64_t, 4> words{};
-    for (size_t i = 0; i < words.size(); i++) words[i] = line.words[i].load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    // Who sees a word of the next version sees that the counter is odd, or further on.
+    for (size_t i = 0; i < words.size(); i++) words[i] = line.words[i].load(std::memory_order_acquire);
     if (line.counter.load(std::memory_order_relaxed) != version) return std::nullopt;
     return words;
   }
