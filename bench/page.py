@@ -100,7 +100,7 @@ class Plot:
         for size in sorted(set(xs)):
             x = self.x(size)
             out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{self.TOP}" y2="{bottom}" stroke="#eee"/>'
-                       f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle">{size_text(size)}</text>')
+                       f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle" font-size="10">{size_text(size)}</text>')
         out.append(f'<text x="{(self.LEFT + right) / 2}" y="{self.HEIGHT - 14}" text-anchor="middle">{self.x_title}</text>'
                    f'<text transform="translate(20 {(self.TOP + bottom) / 2}) rotate(-90)" '
                    f'text-anchor="middle">{self.y_title}</text>')
