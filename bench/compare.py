@@ -214,19 +214,33 @@ def print_row(row):
           f"{ratio('ratio_symmetric'):>6} {number(floor):>9} {f'{floor / nearest:.2f}' if floor else '-':>6}", flush=True)
 
 
+def rank_counts(text):
+    counts = [int(n) for n in text.split(",") if n.isdigit()]
+    if len(counts) != len(text.split(",")) or min(counts) < 2:
+        raise argparse.ArgumentTypeError(f"'{text}': expected numbers of ranks, each at least 2, e.g. 2,4,8")
+    return counts
+
+
+def pattern(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench/compare.sh", description=__doc__)
     parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--peers", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds: minutes instead of half an hour")
-    parser.add_argument("--ranks", default="2,4,8", help="how many ranks, e.g. 2,4,8")
-    parser.add_argument("--cases", default="", help="only cases whose title this regular expression is found in")
+    parser.add_argument("--ranks", type=rank_counts, default="2,4,8", help="how many ranks, e.g. 2,4,8")
+    parser.add_argument("--cases", type=pattern, default="", help="only cases whose title this regular expression is found in")
     parser.add_argument("--rounds", type=int, help="how often the contestants alternate (default 7, quick: 3)")
     parser.add_argument("--json", help="file for all figures")
     args = parser.parse_args()
     rounds = args.rounds or (3 if args.quick else 7)
     rows = []
-    for ranks in [int(n) for n in args.ranks.split(",")]:
+    for ranks in args.ranks:
         folder = tempfile.mkdtemp(prefix="peal-compare-")
         found = contestants(args, ranks)
         players = [contestant for contestant, _ in found]
@@ -238,7 +252,7 @@ def main():
             print(f"# {'case':32} {'n':>3} {'Peal':>9} {'symmetric':>9} {'best peer':>9} {'its name':16} {'ratio':>6} "
                   f"{'dflt':>6} {'symm':>6} {'floor':>9} {'frac':>6}", flush=True)
             for case in cases(args.quick, ranks):
-                if not re.search(args.cases, case.title):
+                if not args.cases.search(case.title):
                     continue
                 rows.append(summarize(case, ranks, measure(case, players, rounds)))
                 print_row(rows[-1])

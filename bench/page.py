@@ -154,7 +154,11 @@ def draw(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", help="what compare.sh --json wrote")
-    rows = json.load(open(parser.parse_args().file))
+    file = parser.parse_args().file
+    try:
+        rows = json.load(open(file))
+    except (OSError, json.JSONDecodeError) as error:
+        parser.error(f"{file}: {error}")
     reduce_rows = [r for r in rows if r["collective"] == "all_reduce"]
     tables = [BEGIN, "", "### All-reduce, us", "", *all_reduce_table(reduce_rows), "", "### The others, us", "",
               *others_table([r for r in rows if r["collective"] != "all_reduce"]), "",

@@ -159,6 +159,30 @@ TEST_P(Communicators, CollectivesWithBlocksRunInPlaceInSymmetricMemory) {
   });
 }
 
+TEST_P(Communicators, WhatIsWrittenPastTheCachesArrives) {
+  if (std::string(GetParam()) == "tcp") return;  // maps nothing
+  for (const char* algorithm : {"two_shot", "two_shot_return", "push"}) {
+    for (const char* streaming : {"never", "results", "all"}) {
+      Environment environment = settings();
+      environment["PEAL_ALGO"] = std::string("all_reduce:") + algorithm;
+      environment["PEAL_STREAMING"] = streaming;
+      run_job(3, environment, [](Communicator& c) {
+        constexpr size_t kMost = 300001;
+        SymmetricMemory memory = c.allocate(kMost * sizeof(int16_t));
+        auto* data = static_cast<int16_t*>(memory.data());
+        for (const size_t count : {size_t{1}, size_t{4097}, kMost - 1}) {
+          for (const size_t offset : {size_t{0}, size_t{1}}) {  // the second one is aligned to nothing
+            for (size_t i = 0; i < count; i++)
+              data[offset + i] = static_cast<int16_t>(c.rank() + static_cast<int>(i % 999));
+            c.all_reduce(data + offset, data + offset, count, DataType::kInt16);
+            for (size_t i = 0; i < count; i++) ASSERT_EQ(data[offset + i], 3 + 3 * static_cast<int>(i % 999));
+          }
+        }
+      });
+    }
+  }
+}
+
 TEST_P(Communicators, SymmetricMemoryInUseIsNotFreed) {
   run_job(2, settings(), [](Communicator& c) {
     constexpr size_t kCount = 1 << 20;
